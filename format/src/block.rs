@@ -1,0 +1,325 @@
+//! Block headers and checked references.
+//!
+//! All that is not page 0 or a slot lies in blocks: a header of 32 bytes and a payload, both 16-byte aligned. The
+//! header describes the block by itself, so a damaged file can be walked without one good pointer; its checksum is
+//! seeded with the file id and the block's offset, so a block that was moved or forged does not pass. A
+//! [`Reference`] repeats kind, length and payload checksum: the parent vouches for the child.
+
+use crate::FormatError;
+use crate::bytes::{Reader, put_varint};
+use crate::limits::{
+    BLOCK_ALIGN_BYTES, BLOCK_RAW_BYTES, COMMIT_RAW_BYTES, EXPANSION_RATIO, EXPANSION_SLACK_BYTES, FIRST_BLOCK_OFFSET,
+    LEAF_RAW_BYTES, SEPARATOR_RAW_BYTES,
+};
+
+/// Bytes of a block header.
+pub const HEADER_BYTES: usize = 32;
+/// First four bytes of every block header.
+pub const BLOCK_MAGIC: [u8; 4] = *b"PlBk";
+
+/// 16 random bytes that name a file; blocks of one file do not pass in another.
+pub type FileId = [u8; 16];
+
+/// What a block holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum BlockKind {
+    /// Zeros that move the next block to a page boundary.
+    Padding = 0,
+    /// A commit block ([`crate::commit`]).
+    Commit = 1,
+    /// A dictionary leaf ([`crate::leaf`]).
+    Leaf = 2,
+    /// A page of keys and references above the leaves ([`crate::separator`]).
+    Separator = 3,
+    /// A page of a document's fold tree ([`crate::fold`]).
+    Fold = 4,
+    /// The titles and texts of one or more chunks, one after another.
+    Text = 5,
+    /// A value too long to lie in its leaf.
+    Value = 6,
+    /// A piece of a long posting list ([`crate::postings`]).
+    Postings = 7,
+    /// A document's metadata, as JSON.
+    Metadata = 8,
+}
+
+impl BlockKind {
+    /// All kinds, in the order of their numbers.
+    pub const ALL: [Self; 9] = [
+        Self::Padding,
+        Self::Commit,
+        Self::Leaf,
+        Self::Separator,
+        Self::Fold,
+        Self::Text,
+        Self::Value,
+        Self::Postings,
+        Self::Metadata,
+    ];
+
+    /// The kind with this number.
+    pub fn from_number(number: u8) -> Option<Self> {
+        Self::ALL.get(usize::from(number)).copied()
+    }
+
+    /// The word for it in messages and in `stat`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Padding => "padding",
+            Self::Commit => "commit",
+            Self::Leaf => "leaf",
+            Self::Separator => "separator",
+            Self::Fold => "fold",
+            Self::Text => "text",
+            Self::Value => "value",
+            Self::Postings => "postings",
+            Self::Metadata => "metadata",
+        }
+    }
+
+    /// Greatest raw payload of a block of this kind.
+    pub fn raw_limit(self) -> usize {
+        match self {
+            Self::Commit => COMMIT_RAW_BYTES,
+            Self::Separator => SEPARATOR_RAW_BYTES,
+            Self::Leaf | Self::Value | Self::Postings | Self::Metadata => LEAF_RAW_BYTES,
+            Self::Fold => LEAF_RAW_BYTES.saturating_mul(2),
+            Self::Padding | Self::Text => BLOCK_RAW_BYTES,
+        }
+    }
+
+    /// Whether a block of at most a page is kept from straddling a page boundary.
+    pub fn stays_in_page(self) -> bool {
+        matches!(self, Self::Fold | Self::Separator)
+    }
+}
+
+/// How a payload is stored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Codec {
+    /// As it is.
+    Stored = 0,
+    /// One zstd frame with its content size, no dictionary, no checksum.
+    Zstd = 1,
+}
+
+/// The decoded header of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BlockHeader {
+    /// What the block holds.
+    pub kind: BlockKind,
+    /// How the payload is stored.
+    pub codec: Codec,
+    /// Bytes of the payload in the file.
+    pub stored_bytes: u32,
+    /// Bytes of the payload after decoding.
+    pub raw_bytes: u32,
+    /// CRC-32 of the stored payload.
+    pub payload_checksum: u32,
+    /// Salt of the writer session that wrote the block.
+    pub salt: u64,
+}
+
+impl BlockHeader {
+    /// The 32 bytes of this header for a block at `offset` of the file `file_id`.
+    pub fn encode(&self, file_id: &FileId, offset: u64) -> [u8; HEADER_BYTES] {
+        let mut out = Vec::with_capacity(HEADER_BYTES);
+        out.extend_from_slice(&BLOCK_MAGIC);
+        out.extend_from_slice(&[self.kind as u8, self.codec as u8, 0, 0]);
+        out.extend_from_slice(&self.stored_bytes.to_le_bytes());
+        out.extend_from_slice(&self.raw_bytes.to_le_bytes());
+        out.extend_from_slice(&self.payload_checksum.to_le_bytes());
+        out.extend_from_slice(&self.salt.to_le_bytes());
+        let checksum = header_checksum(&out, file_id, offset);
+        out.extend_from_slice(&checksum.to_le_bytes());
+        let mut header = [0; HEADER_BYTES];
+        header.copy_from_slice(&out);
+        header
+    }
+
+    /// Reads the header at `offset`; all its fields are checked, the payload is not looked at.
+    pub fn decode(bytes: &[u8], file_id: &FileId, offset: u64) -> Result<Self, FormatError> {
+        let mut reader = Reader::new("block header", bytes);
+        let magic: [u8; 4] = reader.array()?;
+        if magic != BLOCK_MAGIC {
+            return Err(FormatError::new("block header", 0, "the block magic", format_args!("{magic:02x?}")));
+        }
+        let kind = reader.u8()?;
+        let codec = reader.u8()?;
+        let reserved = reader.u16()?;
+        let stored_bytes = reader.u32()?;
+        let raw_bytes = reader.u32()?;
+        let payload_checksum = reader.u32()?;
+        let salt = reader.u64()?;
+        let checksum = reader.u32()?;
+        let computed = header_checksum(bytes.get(..28).unwrap_or_default(), file_id, offset);
+        if checksum != computed {
+            return Err(FormatError::new(
+                "block header",
+                28,
+                format!("checksum {computed:08x}"),
+                format_args!("{checksum:08x}"),
+            ));
+        }
+        let kind = BlockKind::from_number(kind)
+            .ok_or_else(|| FormatError::new("block header", 4, "a known block kind", kind))?;
+        let codec = match codec {
+            0 => Codec::Stored,
+            1 => Codec::Zstd,
+            _ => return Err(FormatError::new("block header", 5, "a known codec", codec)),
+        };
+        if reserved != 0 {
+            return Err(FormatError::new("block header", 6, "two zero bytes", reserved));
+        }
+        if raw_bytes as usize > kind.raw_limit() {
+            return Err(FormatError::new(
+                "block header",
+                12,
+                format!("at most {} raw bytes in a {} block", kind.raw_limit(), kind.name()),
+                raw_bytes,
+            ));
+        }
+        let plausible = match codec {
+            Codec::Stored => stored_bytes == raw_bytes,
+            Codec::Zstd => {
+                stored_bytes < raw_bytes
+                    && u64::from(stored_bytes).saturating_mul(EXPANSION_RATIO).saturating_add(EXPANSION_SLACK_BYTES)
+                        >= u64::from(raw_bytes)
+            }
+        };
+        if !plausible {
+            return Err(FormatError::new(
+                "block header",
+                8,
+                "stored and raw lengths that fit the codec",
+                format_args!("{stored_bytes} stored, {raw_bytes} raw, codec {codec:?}"),
+            ));
+        }
+        Ok(Self { kind, codec, stored_bytes, raw_bytes, payload_checksum, salt })
+    }
+
+    /// Bytes from this block's header to where the next block may start: header, payload, zeros up to the alignment.
+    pub fn span_bytes(&self) -> u64 {
+        span_bytes(self.stored_bytes)
+    }
+}
+
+/// Bytes that a block with this many stored payload bytes takes in the file.
+pub fn span_bytes(stored_bytes: u32) -> u64 {
+    (HEADER_BYTES as u64).saturating_add(u64::from(stored_bytes)).next_multiple_of(BLOCK_ALIGN_BYTES)
+}
+
+/// CRC-32 of a header's first 28 bytes, then the file id, then the offset.
+fn header_checksum(head: &[u8], file_id: &FileId, offset: u64) -> u32 {
+    let mut hasher = crc32fast::Hasher::new();
+    hasher.update(head);
+    hasher.update(file_id);
+    hasher.update(&offset.to_le_bytes());
+    hasher.finalize()
+}
+
+/// CRC-32 of a payload as stored.
+pub fn payload_checksum(payload: &[u8]) -> u32 {
+    crc32fast::hash(payload)
+}
+
+/// A checked pointer to a block: where it is, and what it must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Reference {
+    /// Offset of the block's header in the file.
+    pub offset: u64,
+    /// Stored payload bytes.
+    pub stored_bytes: u32,
+    /// Kind of the block.
+    pub kind: BlockKind,
+    /// CRC-32 of the stored payload.
+    pub checksum: u32,
+}
+
+impl Reference {
+    /// Appends the reference: offset / 16 and stored length as varints, kind, checksum.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        put_varint(out, self.offset / BLOCK_ALIGN_BYTES);
+        put_varint(out, u64::from(self.stored_bytes));
+        out.push(self.kind as u8);
+        out.extend_from_slice(&self.checksum.to_le_bytes());
+    }
+
+    /// Reads a reference, which must be to a block of `kind`.
+    pub fn decode(reader: &mut Reader<'_>, kind: BlockKind) -> Result<Self, FormatError> {
+        let reference = Self::decode_any(reader)?;
+        if reference.kind != kind {
+            return Err(reader.fail("a reference to a block of the right kind", reference.kind.name()));
+        }
+        Ok(reference)
+    }
+
+    /// Reads a reference to a block of any kind.
+    pub fn decode_any(reader: &mut Reader<'_>) -> Result<Self, FormatError> {
+        let offset = reader.varint()?.checked_mul(BLOCK_ALIGN_BYTES);
+        let Some(offset) = offset.filter(|&offset| (FIRST_BLOCK_OFFSET..1 << 62).contains(&offset)) else {
+            return Err(reader.fail("an offset in the block area", "one outside it"));
+        };
+        let stored_bytes = reader.varint32()?;
+        let kind = reader.u8()?;
+        let kind = BlockKind::from_number(kind).ok_or_else(|| reader.fail("a known block kind", kind))?;
+        if stored_bytes as usize > kind.raw_limit() {
+            return Err(reader.fail("a stored length within the kind's limit", stored_bytes));
+        }
+        let checksum = reader.u32()?;
+        Ok(Self { offset, stored_bytes, kind, checksum })
+    }
+
+    /// Offset just after the block and its padding.
+    pub fn end(&self) -> u64 {
+        self.offset.saturating_add(span_bytes(self.stored_bytes))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: FileId = [7; 16];
+
+    fn header() -> BlockHeader {
+        BlockHeader {
+            kind: BlockKind::Text,
+            codec: Codec::Stored,
+            stored_bytes: 10,
+            raw_bytes: 10,
+            payload_checksum: 5,
+            salt: 9,
+        }
+    }
+
+    #[test]
+    fn a_header_passes_only_at_its_own_offset_in_its_own_file() {
+        let bytes = header().encode(&ID, 20_480);
+        assert_eq!(BlockHeader::decode(&bytes, &ID, 20_480).unwrap(), header());
+        assert!(BlockHeader::decode(&bytes, &ID, 20_496).is_err());
+        assert!(BlockHeader::decode(&bytes, &[8; 16], 20_480).is_err());
+    }
+
+    #[test]
+    fn every_flipped_bit_of_a_header_is_noticed() {
+        let bytes = header().encode(&ID, 20_480);
+        for bit in 0..HEADER_BYTES * 8 {
+            let mut bad = bytes;
+            bad[bit / 8] ^= 1 << (bit % 8);
+            assert!(BlockHeader::decode(&bad, &ID, 20_480).is_err(), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn a_reference_reads_back_and_its_kind_is_demanded() {
+        let reference = Reference { offset: 20_480, stored_bytes: 300, kind: BlockKind::Leaf, checksum: 77 };
+        let mut out = Vec::new();
+        reference.encode(&mut out);
+        assert_eq!(Reference::decode(&mut Reader::new("test", &out), BlockKind::Leaf).unwrap(), reference);
+        assert!(Reference::decode(&mut Reader::new("test", &out), BlockKind::Text).is_err());
+        assert_eq!(reference.end(), 20_480 + 336);
+    }
+}

@@ -1,0 +1,10 @@
+//! Plica: an embedded, single-file, on-disk index storage engine for long documents.
+#![deny(unsafe_code)]
+
+mod error;
+mod store;
+pub mod text;
+pub mod ingest;
+
+pub use error::{Error, Result};
+pub use plica_format as format;
