@@ -40,7 +40,7 @@ pub enum BlockKind {
     Value = 6,
     /// A piece of a long posting list ([`crate::postings`]).
     Postings = 7,
-    /// A document's metadata, as JSON.
+    /// A document's long title and its metadata ([`crate::document`]).
     Metadata = 8,
 }
 
@@ -83,8 +83,8 @@ impl BlockKind {
         match self {
             Self::Commit => COMMIT_RAW_BYTES,
             Self::Separator => SEPARATOR_RAW_BYTES,
-            Self::Leaf | Self::Value | Self::Postings | Self::Metadata => LEAF_RAW_BYTES,
-            Self::Fold => LEAF_RAW_BYTES.saturating_mul(2),
+            Self::Leaf | Self::Value | Self::Postings => LEAF_RAW_BYTES,
+            Self::Fold | Self::Metadata => LEAF_RAW_BYTES.saturating_mul(2),
             Self::Padding | Self::Text => BLOCK_RAW_BYTES,
         }
     }

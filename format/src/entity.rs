@@ -1,1 +1,198 @@
-//! (to be written)
+//! The entity memory: parts of records, and a row for each record.
+//!
+//! A record only grows. Each time something is added it is written as one *part*, numbered from 0 within its record;
+//! the record is its parts in order. The *row* of a record says whose memory it belongs to, how many parts it has and
+//! how many tokens each searched field has, so that scoring needs no part.
+
+use crate::FormatError;
+use crate::bytes::{Reader, put_string, put_varint};
+use crate::chunk::{put_low, read_low};
+use crate::key::ROWS_A_BLOCK;
+use crate::limits::{DESCRIPTION_BYTES, KEY_BYTES, LEAF_RAW_BYTES};
+
+/// What was added to a record at once.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Part {
+    /// Document whose reading added it.
+    pub document: u32,
+    /// The name, in the part that created the record; else empty.
+    pub name: String,
+    /// The kind, where this part gave one; else empty.
+    pub kind: String,
+    /// Aliases that were new.
+    pub aliases: Vec<String>,
+    /// Descriptions that were new.
+    pub descriptions: Vec<String>,
+}
+
+impl Part {
+    /// Appends the part.
+    pub fn encode(&self, out: &mut Vec<u8>) {
+        put_varint(out, u64::from(self.document));
+        put_string(out, self.name.as_bytes());
+        put_string(out, self.kind.as_bytes());
+        for list in [&self.aliases, &self.descriptions] {
+            put_varint(out, list.len() as u64);
+            for item in list {
+                put_string(out, item.as_bytes());
+            }
+        }
+    }
+
+    /// Reads a part.
+    pub fn decode(bytes: &[u8]) -> Result<Self, FormatError> {
+        let mut reader = Reader::new("entity part", bytes);
+        let document = reader.varint32()?;
+        let name = reader.text(KEY_BYTES)?.to_owned();
+        let kind = reader.text(KEY_BYTES)?.to_owned();
+        let aliases = list(&mut reader, KEY_BYTES)?;
+        let descriptions = list(&mut reader, DESCRIPTION_BYTES)?;
+        reader.finish()?;
+        Ok(Self { document, name, kind, aliases, descriptions })
+    }
+}
+
+/// Reads a list of texts of at most `limit` bytes each. Every text takes a byte, so what is left bounds the count.
+fn list(reader: &mut Reader<'_>, limit: usize) -> Result<Vec<String>, FormatError> {
+    let count = reader.varint_at_most(reader.remaining().min(LEAF_RAW_BYTES), "a count")?;
+    let mut out = Vec::new();
+    for _ in 0..count {
+        out.push(reader.text(limit)?.to_owned());
+    }
+    Ok(out)
+}
+
+/// The row of a record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct EntityRow {
+    /// Internal entity id; ids are given in the order of creation.
+    pub entity: u32,
+    /// The document whose memory it belongs to, or [`crate::key::INDEX_SCOPE`].
+    pub scope: u32,
+    /// Parts of the record.
+    pub parts: u32,
+    /// Tokens of its name, of all aliases, of all descriptions.
+    pub tokens: [u32; 3],
+}
+
+/// Encodes rows of one block, in ascending order of entity.
+pub fn encode_rows(rows: &[EntityRow], out: &mut Vec<u8>) {
+    put_varint(out, rows.len() as u64);
+    let mut before: Option<EntityRow> = None;
+    for row in rows {
+        put_low(out, row.entity, before.map(|b| b.entity), ROWS_A_BLOCK);
+        // 0: the scope of the row before; else the scope plus one, as 33 bits.
+        match before {
+            Some(b) if b.scope == row.scope => out.push(0),
+            _ => put_varint(out, u64::from(row.scope).saturating_add(1)),
+        }
+        put_varint(out, u64::from(row.parts));
+        for tokens in row.tokens {
+            put_varint(out, u64::from(tokens));
+        }
+        before = Some(*row);
+    }
+}
+
+/// Decodes the rows of block number `block`.
+pub fn decode_rows(block: u32, bytes: &[u8]) -> Result<Vec<EntityRow>, FormatError> {
+    let mut reader = Reader::new("entity rows", bytes);
+    let count = reader.varint_at_most(ROWS_A_BLOCK as usize, "a row count")?;
+    let mut rows: Vec<EntityRow> = Vec::with_capacity(count);
+    for _ in 0..count {
+        let before = rows.last().copied();
+        let entity = read_low(&mut reader, block, before.map(|b| b.entity), ROWS_A_BLOCK)?;
+        let scope = match (reader.varint()?, before) {
+            (0, Some(b)) => b.scope,
+            (0, None) => return Err(reader.fail("a scope in the first row", "none")),
+            (scope, b) => {
+                let Ok(scope) = u32::try_from(scope.saturating_sub(1)) else {
+                    return Err(reader.fail("a scope of 32 bits", scope));
+                };
+                if b.is_some_and(|b| b.scope == scope) {
+                    return Err(reader.fail("the short form of the same scope", "the long form"));
+                }
+                scope
+            }
+        };
+        let parts = reader.varint32()?;
+        let tokens = [reader.varint32()?, reader.varint32()?, reader.varint32()?];
+        rows.push(EntityRow { entity, scope, parts, tokens });
+    }
+    reader.finish()?;
+    Ok(rows)
+}
+
+/// Token count of a level-1 summary, by the first chunk it covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SummaryRow {
+    /// Internal id of the first chunk that the summary covers.
+    pub unit: u32,
+    /// Tokens of the summary.
+    pub tokens: u32,
+}
+
+/// Encodes rows of one block, in ascending order of unit.
+pub fn encode_summary_rows(rows: &[SummaryRow], out: &mut Vec<u8>) {
+    put_varint(out, rows.len() as u64);
+    let mut before = None;
+    for row in rows {
+        put_low(out, row.unit, before, ROWS_A_BLOCK);
+        put_varint(out, u64::from(row.tokens));
+        before = Some(row.unit);
+    }
+}
+
+/// Decodes the rows of block number `block`.
+pub fn decode_summary_rows(block: u32, bytes: &[u8]) -> Result<Vec<SummaryRow>, FormatError> {
+    let mut reader = Reader::new("summary rows", bytes);
+    let count = reader.varint_at_most(ROWS_A_BLOCK as usize, "a row count")?;
+    let mut rows: Vec<SummaryRow> = Vec::with_capacity(count);
+    for _ in 0..count {
+        let unit = read_low(&mut reader, block, rows.last().map(|r| r.unit), ROWS_A_BLOCK)?;
+        rows.push(SummaryRow { unit, tokens: reader.varint32()? });
+    }
+    reader.finish()?;
+    Ok(rows)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::INDEX_SCOPE;
+
+    #[test]
+    fn a_part_reads_back() {
+        let part = Part {
+            document: 3,
+            name: "Elizabeth Bennet".into(),
+            kind: "person".into(),
+            aliases: vec!["Lizzy".into(), "".into()],
+            descriptions: vec!["Second of five sisters.".into()],
+        };
+        let mut out = Vec::new();
+        part.encode(&mut out);
+        assert_eq!(Part::decode(&out).unwrap(), part);
+        for cut in 0..out.len() {
+            assert!(Part::decode(&out[..cut]).is_err());
+        }
+    }
+
+    #[test]
+    fn rows_read_back_and_scopes_are_told_apart() {
+        let row = |entity, scope| EntityRow { entity, scope, parts: 2, tokens: [1, 0, 9] };
+        let rows = [row(64, 7), row(65, 7), row(70, INDEX_SCOPE), row(127, 0)];
+        let mut out = Vec::new();
+        encode_rows(&rows, &mut out);
+        assert_eq!(decode_rows(1, &out).unwrap(), rows);
+        assert!(decode_rows(2, &out).map(|r| r != rows).unwrap_or(true));
+    }
+
+    #[test]
+    fn summary_rows_read_back() {
+        let rows = [SummaryRow { unit: 5, tokens: 40 }, SummaryRow { unit: 10, tokens: 0 }];
+        let mut out = Vec::new();
+        encode_summary_rows(&rows, &mut out);
+        assert_eq!(decode_summary_rows(0, &out).unwrap(), rows);
+    }
+}

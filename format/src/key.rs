@@ -1,1 +1,183 @@
-//! (to be written)
+//! The one ordered key space of a segment.
+//!
+//! A segment is a sorted map from byte keys to byte values. The first byte of a key tells what its value is and how
+//! values of the same key in several segments become one; numbers in keys are big-endian, so that their order is the
+//! order of the bytes.
+//!
+//! | kind | key after the kind byte | value | same key in two segments |
+//! |---|---|---|---|
+//! | [`DOCUMENT`] | document u32 | [`crate::document`] head | the newer |
+//! | [`DOCUMENT_ID`] | id | document, a varint | the newer |
+//! | [`CHUNK_PLACES`] | chunk / 256, u32 | [`crate::chunk`] places | rows by chunk |
+//! | [`CHUNK_TEXTS`] | chunk / 32, u32 | [`crate::chunk`] texts | rows by chunk |
+//! | [`EXTERNAL_ID`] | id, 0, document u32 | chunk, a varint | the newer |
+//! | [`CHUNK_ENTITIES`] | chunk u32, entity / 65,536 u16 | [`crate::idset`] | union |
+//! | [`ENTITY_PART`] | entity u32, part u32 | [`crate::entity`] part | the newer |
+//! | [`ENTITY_ROWS`] | entity / 64, u32 | [`crate::entity`] rows | rows by entity, the newer |
+//! | [`ENTITY_NAME`] | scope u32, key | entity, a varint | the newer |
+//! | [`ENTITY_ALIAS`] | scope u32, key, 0, entity / 65,536 u16 | [`crate::idset`] | union |
+//! | [`ENTITY_CHUNKS`] | entity u32, chunk / 65,536 u16 | [`crate::idset`] | union |
+//! | [`DOCUMENT_ENTITIES`] | document u32, entity / 65,536 u16 | [`crate::idset`] | union |
+//! | [`SUMMARY_ROWS`] | unit / 64, u32 | [`crate::entity`] lengths | rows by unit, the newer |
+//! | [`POSTINGS`] + field | term | [`crate::postings`] value | by id, the newer |
+//!
+//! A key that ends in a document or a piece number is told from a longer key with the same start by its length.
+
+/// Document head, by number.
+pub const DOCUMENT: u8 = 0x10;
+/// Document number, by id.
+pub const DOCUMENT_ID: u8 = 0x11;
+/// Document, ordinal and token count of each chunk.
+pub const CHUNK_PLACES: u8 = 0x20;
+/// Text, source span and external id of each chunk.
+pub const CHUNK_TEXTS: u8 = 0x21;
+/// Chunk, by external id.
+pub const EXTERNAL_ID: u8 = 0x22;
+/// Entities linked to a chunk.
+pub const CHUNK_ENTITIES: u8 = 0x23;
+/// What was added to an entity's record at once.
+pub const ENTITY_PART: u8 = 0x30;
+/// Scope, part count and token counts of each entity.
+pub const ENTITY_ROWS: u8 = 0x31;
+/// Entity, by the key of its name.
+pub const ENTITY_NAME: u8 = 0x32;
+/// Entities, by the key of an alias.
+pub const ENTITY_ALIAS: u8 = 0x33;
+/// Chunks linked to an entity.
+pub const ENTITY_CHUNKS: u8 = 0x34;
+/// Entities linked to chunks of a document.
+pub const DOCUMENT_ENTITIES: u8 = 0x35;
+/// Token count of each level-1 summary.
+pub const SUMMARY_ROWS: u8 = 0x40;
+/// Postings of a term; the field's number is added.
+pub const POSTINGS: u8 = 0x50;
+
+/// Rows of one [`CHUNK_PLACES`] value.
+pub const PLACES_A_BLOCK: u32 = 256;
+/// Rows of one [`CHUNK_TEXTS`] value; few enough that it fits a block whatever the external ids.
+pub const TEXTS_A_BLOCK: u32 = 32;
+/// Rows of one [`ENTITY_ROWS`] or [`SUMMARY_ROWS`] value.
+pub const ROWS_A_BLOCK: u32 = 64;
+/// The scope number of an index-wide memory, which is no document's.
+pub const INDEX_SCOPE: u32 = u32::MAX;
+
+/// The searched fields, in the order of their numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Field {
+    /// Title and text of a chunk; the unit is the chunk.
+    Text = 0,
+    /// Name of an entity; the unit is the entity.
+    Name = 1,
+    /// Aliases of an entity.
+    Aliases = 2,
+    /// Descriptions of an entity.
+    Descriptions = 3,
+    /// A level-1 summary; the unit is the first chunk it covers.
+    Summary = 4,
+}
+
+impl Field {
+    /// All fields.
+    pub const ALL: [Self; 5] = [Self::Text, Self::Name, Self::Aliases, Self::Descriptions, Self::Summary];
+    /// The fields of the entity memory.
+    pub const MEMORY: [Self; 3] = [Self::Name, Self::Aliases, Self::Descriptions];
+
+    /// Kind byte of the field's postings.
+    pub fn kind(self) -> u8 {
+        POSTINGS | self as u8
+    }
+}
+
+/// How the values of one key in several segments become one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Merge {
+    /// The newest stands.
+    Newest,
+    /// Union of id sets.
+    Union,
+    /// Rows of [`CHUNK_PLACES`].
+    Places,
+    /// Rows of [`CHUNK_TEXTS`].
+    Texts,
+    /// Rows of [`ENTITY_ROWS`].
+    EntityRows,
+    /// Rows of [`SUMMARY_ROWS`].
+    SummaryRows,
+    /// Posting lists.
+    Postings,
+}
+
+/// The merge rule of a key, or `None` where its kind byte is unknown.
+pub fn merge_rule(key: &[u8]) -> Option<Merge> {
+    Some(match *key.first()? {
+        DOCUMENT | DOCUMENT_ID | EXTERNAL_ID | ENTITY_PART | ENTITY_NAME => Merge::Newest,
+        CHUNK_ENTITIES | ENTITY_ALIAS | ENTITY_CHUNKS | DOCUMENT_ENTITIES => Merge::Union,
+        CHUNK_PLACES => Merge::Places,
+        CHUNK_TEXTS => Merge::Texts,
+        ENTITY_ROWS => Merge::EntityRows,
+        SUMMARY_ROWS => Merge::SummaryRows,
+        0x50..=0x54 => Merge::Postings,
+        _ => return None,
+    })
+}
+
+/// Kind byte and one number.
+pub fn numbered(kind: u8, number: u32) -> Vec<u8> {
+    let mut key = Vec::with_capacity(5);
+    key.push(kind);
+    key.extend_from_slice(&number.to_be_bytes());
+    key
+}
+
+/// Kind byte and two numbers.
+pub fn numbered2(kind: u8, first: u32, second: u32) -> Vec<u8> {
+    let mut key = numbered(kind, first);
+    key.extend_from_slice(&second.to_be_bytes());
+    key
+}
+
+/// Kind byte and a string.
+pub fn named(kind: u8, name: &[u8]) -> Vec<u8> {
+    let mut key = Vec::with_capacity(name.len().saturating_add(1));
+    key.push(kind);
+    key.extend_from_slice(name);
+    key
+}
+
+/// Key of an entity's name in a scope.
+pub fn entity_name(scope: u32, key: &str) -> Vec<u8> {
+    let mut out = numbered(ENTITY_NAME, scope);
+    out.extend_from_slice(key.as_bytes());
+    out
+}
+
+/// Start of the keys of an alias in a scope; a piece number follows.
+pub fn entity_alias(scope: u32, key: &str) -> Vec<u8> {
+    let mut out = numbered(ENTITY_ALIAS, scope);
+    out.extend_from_slice(key.as_bytes());
+    out.push(0);
+    out
+}
+
+/// Start of the keys of an external id; a document number follows.
+pub fn external_id(id: &str) -> Vec<u8> {
+    let mut out = named(EXTERNAL_ID, id.as_bytes());
+    out.push(0);
+    out
+}
+
+/// The piece number at the end of a key of an id set.
+pub fn piece(key: &[u8]) -> Option<u16> {
+    key.last_chunk::<2>().map(|bytes| u16::from_be_bytes(*bytes))
+}
+
+/// The number at the end of a key.
+pub fn last_number(key: &[u8]) -> Option<u32> {
+    key.last_chunk::<4>().map(|bytes| u32::from_be_bytes(*bytes))
+}
+
+/// The number after the kind byte.
+pub fn first_number(key: &[u8]) -> Option<u32> {
+    key.get(1..)?.first_chunk::<4>().map(|bytes| u32::from_be_bytes(*bytes))
+}
