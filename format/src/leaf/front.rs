@@ -1,0 +1,248 @@
+//! The front-coded form: shared prefix lengths, suffixes and values, with a whole key every 16 entries.
+
+use super::offsets::Offsets;
+use super::{GROUP, LEAF_KEY_BYTES, LEAF_VALUE_BYTES, STRUCTURE};
+use crate::FormatError;
+use crate::bytes::{Reader, put_varint};
+use crate::limits::LEAF_KEYS;
+use std::cmp::Ordering;
+
+/// Bytes before the first entry: form and count.
+pub(super) const HEAD_BYTES: usize = 3;
+/// A nibble of this says that the rest of the length follows as a varint.
+const NIBBLE_FULL: usize = 15;
+
+/// How many bytes two keys have in common at their start.
+pub(crate) fn common_prefix_bytes(a: &[u8], b: &[u8]) -> usize {
+    a.iter().zip(b).take_while(|(a, b)| a == b).count()
+}
+
+/// Appends the lengths of a shared prefix and of a suffix: both in one byte where both are under 15.
+pub(crate) fn put_lengths(out: &mut Vec<u8>, shared: usize, suffix: usize) {
+    let nibble = |length: usize| length.min(NIBBLE_FULL) as u8;
+    out.push(nibble(shared) << 4 | nibble(suffix));
+    for length in [shared, suffix] {
+        if let Some(rest) = length.checked_sub(NIBBLE_FULL) {
+            put_varint(out, rest as u64);
+        }
+    }
+}
+
+/// Reads what [`put_lengths`] wrote; their sum is at most [`LEAF_KEY_BYTES`].
+pub(crate) fn read_lengths(reader: &mut Reader<'_>) -> Result<(usize, usize), FormatError> {
+    let byte = reader.u8()?;
+    let mut lengths = [usize::from(byte >> 4), usize::from(byte & 15)];
+    for length in &mut lengths {
+        if *length == NIBBLE_FULL {
+            *length = reader.varint_at_most(LEAF_KEY_BYTES, "a key length")?.saturating_add(NIBBLE_FULL);
+        }
+    }
+    let [shared, suffix] = lengths;
+    if shared.saturating_add(suffix) > LEAF_KEY_BYTES {
+        return Err(reader.fail("a key of at most 4096 bytes", shared.saturating_add(suffix)));
+    }
+    Ok((shared, suffix))
+}
+
+/// A front-coded leaf whose head is sound.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FrontLeaf<'a> {
+    /// The leaf up to its last entry.
+    entries: &'a [u8],
+    /// Where every 16th entry is.
+    restarts: Offsets<'a>,
+    /// Entries.
+    count: usize,
+}
+
+/// One entry as it is written.
+struct Entry<'a> {
+    shared: usize,
+    suffix: &'a [u8],
+    value: &'a [u8],
+}
+
+impl<'a> Entry<'a> {
+    fn read(reader: &mut Reader<'a>) -> Result<Self, FormatError> {
+        let (shared, suffix) = read_lengths(reader)?;
+        let suffix = reader.take(suffix)?;
+        let value = reader.string(LEAF_VALUE_BYTES)?;
+        Ok(Self { shared, suffix, value })
+    }
+}
+
+impl<'a> FrontLeaf<'a> {
+    pub(super) fn open(bytes: &'a [u8]) -> Result<Self, FormatError> {
+        let mut reader = Reader::new(STRUCTURE, bytes);
+        reader.u8()?;
+        let count = usize::from(reader.u16()?);
+        if !(1..=LEAF_KEYS).contains(&count) {
+            return Err(reader.fail("1 to 16384 entries", count));
+        }
+        let restarts = Offsets::open(bytes, count)?;
+        match bytes.get(..restarts.start()) {
+            // An entry has at least its lengths and its value's length.
+            Some(entries) if entries.len().saturating_sub(HEAD_BYTES) / 2 >= count => {
+                Ok(Self { entries, restarts, count })
+            }
+            _ => Err(reader.fail("at least two bytes an entry", count)),
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    /// A reader at an offset of the leaf.
+    fn reader(&self, at: usize) -> Reader<'a> {
+        Reader::new(STRUCTURE, self.entries.get(at..).unwrap_or_default())
+    }
+
+    /// Proves every entry and restart.
+    pub(super) fn check(&self) -> Result<(), FormatError> {
+        let mut reader = Reader::new(STRUCTURE, self.entries);
+        reader.take(HEAD_BYTES)?;
+        let mut key = Vec::new();
+        for i in 0..self.count {
+            self.restarts.check(i, reader.position())?;
+            let entry = Entry::read(&mut reader)?;
+            // What follows the common prefix: it must be all that the two keys share, and the new key the greater.
+            let rest =
+                key.get(entry.shared..).ok_or_else(|| reader.fail("a prefix of the key before", entry.shared))?;
+            let in_order = if i.is_multiple_of(GROUP) {
+                if entry.shared != 0 {
+                    return Err(reader.fail("a whole key every 16 entries", entry.shared));
+                }
+                i == 0 || entry.suffix > rest
+            } else {
+                match (rest.first(), entry.suffix.first()) {
+                    (None, Some(_)) => true,
+                    (Some(before), Some(now)) => before < now,
+                    (_, None) => false,
+                }
+            };
+            if !in_order {
+                return Err(reader.fail("keys that ascend and share just their common prefix", "others"));
+            }
+            key.truncate(entry.shared);
+            key.extend_from_slice(entry.suffix);
+        }
+        reader.finish()
+    }
+
+    /// The whole key at a restart; of bytes that were not checked, whatever stands there.
+    fn restart_key(&self, group: usize) -> Result<&'a [u8], FormatError> {
+        let mut reader = self.reader(self.restarts.get(group));
+        let (_, suffix) = read_lengths(&mut reader)?;
+        reader.take(suffix)
+    }
+
+    /// The last group whose first key is at most `key`, or the first group.
+    fn group_of(&self, key: &[u8]) -> Result<usize, FormatError> {
+        let (mut low, mut high) = (0usize, self.restarts.len());
+        // Group `low` is at most `key` or the first; group `high` is greater or past the last.
+        while high.saturating_sub(low) > 1 {
+            let middle = low.midpoint(high);
+            if self.restart_key(middle)? <= key { low = middle } else { high = middle }
+        }
+        Ok(low)
+    }
+
+    pub(super) fn first_key(&self) -> Result<Vec<u8>, FormatError> {
+        self.restart_key(0).map(<[u8]>::to_vec)
+    }
+
+    pub(super) fn last_key(&self) -> Result<Vec<u8>, FormatError> {
+        let mut cursor = self.cursor(self.restarts.len().saturating_sub(1));
+        while cursor.advance()?.is_some() {}
+        Ok(cursor.key)
+    }
+
+    pub(super) fn get(&self, key: &[u8]) -> Result<Option<&'a [u8]>, FormatError> {
+        let group = self.group_of(key)?;
+        let mut reader = self.reader(self.restarts.get(group));
+        let left = self.count.saturating_sub(group.saturating_mul(GROUP)).min(GROUP);
+        // Invariant: the entry before is below `key` and has exactly `matched` bytes in common with it.
+        let mut matched = 0usize;
+        for _ in 0..left {
+            let entry = Entry::read(&mut reader)?;
+            match entry.shared.cmp(&matched) {
+                // Shares with the entry before more than `key` does, so it is below `key` at the same byte.
+                Ordering::Greater => {}
+                // Left the entry before at a byte where that was equal to `key`, and went up.
+                Ordering::Less => return Ok(None),
+                Ordering::Equal => {
+                    let rest = key.get(matched..).unwrap_or_default();
+                    let more = common_prefix_bytes(entry.suffix, rest);
+                    match (entry.suffix.get(more), rest.get(more)) {
+                        (None, None) => return Ok(Some(entry.value)),
+                        (None, Some(_)) => {}
+                        (Some(_), None) => return Ok(None),
+                        (Some(here), Some(there)) if here > there => return Ok(None),
+                        (Some(_), Some(_)) => {}
+                    }
+                    matched = matched.saturating_add(more);
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// A cursor at the start of a group.
+    fn cursor(&self, group: usize) -> FrontCursor<'a> {
+        FrontCursor {
+            reader: self.reader(self.restarts.get(group)),
+            left: self.count.saturating_sub(group.saturating_mul(GROUP)),
+            key: Vec::new(),
+            found: None,
+        }
+    }
+
+    pub(super) fn seek(&self, key: &[u8]) -> Result<FrontCursor<'a>, FormatError> {
+        let mut cursor = self.cursor(self.group_of(key)?);
+        while let Some(value) = cursor.advance()? {
+            if cursor.key.as_slice() >= key {
+                cursor.found = Some(value);
+                break;
+            }
+        }
+        Ok(cursor)
+    }
+}
+
+/// A cursor over a front-coded leaf.
+#[derive(Debug, Clone)]
+pub(super) struct FrontCursor<'a> {
+    /// At the entry after that of `key`.
+    reader: Reader<'a>,
+    /// Entries not read yet.
+    left: usize,
+    /// Key of the last entry read.
+    key: Vec<u8>,
+    /// Value of the last entry read, where seeking read it and nobody was given it yet.
+    found: Option<&'a [u8]>,
+}
+
+impl<'a> FrontCursor<'a> {
+    pub(super) fn key(&self) -> &[u8] {
+        &self.key
+    }
+
+    /// Moves to the next entry and gives its value.
+    pub(super) fn advance(&mut self) -> Result<Option<&'a [u8]>, FormatError> {
+        if let Some(value) = self.found.take() {
+            return Ok(Some(value));
+        }
+        let Some(left) = self.left.checked_sub(1) else {
+            return Ok(None);
+        };
+        let entry = Entry::read(&mut self.reader)?;
+        if entry.shared > self.key.len() {
+            return Err(self.reader.fail("a prefix of the key before", entry.shared));
+        }
+        self.key.truncate(entry.shared);
+        self.key.extend_from_slice(entry.suffix);
+        self.left = left;
+        Ok(Some(entry.value))
+    }
+}

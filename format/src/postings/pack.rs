@@ -1,0 +1,175 @@
+//! Bit packing: 128 numbers, or the fewer of a last block, in as many bits each as the greatest needs.
+//!
+//! A full block is laid out in four *lanes*: number `i` is in lane `i % 4`, and a lane's 32 numbers of `width` bits fill
+//! `width` words of 32 bits, low bits first; word `w` of lane `l` is word `4w + l` of the block. So one step of the
+//! loop, that shifts, joins and masks, does the same thing to four neighbouring words, and the compiler makes one vector
+//! instruction of each. A last block would waste up to 15 bytes a bit that way, and is a plain string of bits instead,
+//! low bits first.
+
+use super::BLOCK_POSTINGS;
+
+/// Lanes of a full block.
+const LANES: usize = 4;
+/// Numbers of a lane.
+const ROWS: usize = BLOCK_POSTINGS / LANES;
+/// Bits of a word.
+const WORD_BITS: usize = 32;
+/// Number of a word's highest bit.
+const TOP_BIT: u32 = 31;
+
+/// Bits that `number` needs; 0 for 0.
+pub(super) fn width(number: u32) -> u8 {
+    // At most 32.
+    WORD_BITS.saturating_sub(number.leading_zeros() as usize) as u8
+}
+
+/// Bytes of `count` numbers of `width` bits; a full block comes out the same in either layout.
+pub(super) fn packed_bytes(count: usize, width: u8) -> usize {
+    count.saturating_mul(usize::from(width)).div_ceil(8)
+}
+
+/// Appends a block of at most 128 numbers, none of more than `width` bits.
+pub(super) fn pack(numbers: &[u32], width: u8, out: &mut Vec<u8>) {
+    match <&[u32; BLOCK_POSTINGS]>::try_from(numbers) {
+        Ok(numbers) => pack_lanes(numbers, width, out),
+        Err(_) => pack_string(numbers, width, out),
+    }
+}
+
+fn pack_lanes(numbers: &[u32; BLOCK_POSTINGS], width: u8, out: &mut Vec<u8>) {
+    let (rows, _) = numbers.as_chunks::<LANES>();
+    // Bits that fill no word yet, by lane.
+    let mut open = [0u64; LANES];
+    let mut bits = 0u32;
+    for row in rows {
+        for (lane, &number) in open.iter_mut().zip(row) {
+            *lane |= u64::from(number) << bits;
+        }
+        bits = bits.saturating_add(u32::from(width));
+        if bits as usize >= WORD_BITS {
+            for lane in &mut open {
+                out.extend_from_slice(&(*lane as u32).to_le_bytes());
+                *lane >>= WORD_BITS;
+            }
+            bits = bits.saturating_sub(WORD_BITS as u32);
+        }
+    }
+}
+
+fn pack_string(numbers: &[u32], width: u8, out: &mut Vec<u8>) {
+    let (mut open, mut bits) = (0u64, 0u32);
+    for &number in numbers {
+        open |= u64::from(number) << bits;
+        bits = bits.saturating_add(u32::from(width));
+        while bits >= 8 {
+            out.push(open as u8);
+            open >>= 8;
+            bits = bits.saturating_sub(8);
+        }
+    }
+    if bits > 0 {
+        out.push(open as u8);
+    }
+}
+
+/// Reads what [`pack`] wrote: the first `count` of `out`. Answers `None` where `bytes` is not exactly as long as it must
+/// be, `width` is over 32 or not the least that would do, or bits that pad the last byte are set.
+pub(super) fn unpack(bytes: &[u8], count: usize, width: u8, out: &mut [u32; BLOCK_POSTINGS]) -> Option<()> {
+    if usize::from(width) > WORD_BITS || bytes.len() != packed_bytes(count, width) {
+        return None;
+    }
+    if width == 0 {
+        *out = [0; BLOCK_POSTINGS];
+        return Some(());
+    }
+    let seen = if count == BLOCK_POSTINGS {
+        unpack_lanes(bytes, width, out)?
+    } else {
+        unpack_string(bytes, width, out.get_mut(..count)?)?
+    };
+    (self::width(seen) == width).then_some(())
+}
+
+/// Unpacks four lanes; answers all numbers or-ed.
+fn unpack_lanes(bytes: &[u8], width: u8, out: &mut [u32; BLOCK_POSTINGS]) -> Option<u32> {
+    // A zero row at the end, so that the row after a number's last can always be read.
+    let mut words = [[0u32; LANES]; ROWS + 1];
+    let (groups, _) = bytes.as_chunks::<{ 4 * LANES }>();
+    for (words, group) in words.iter_mut().zip(groups) {
+        let (group, _) = group.as_chunks::<4>();
+        for (word, bytes) in words.iter_mut().zip(group) {
+            *word = u32::from_le_bytes(*bytes);
+        }
+    }
+    let mask = u32::MAX >> (WORD_BITS as u32).saturating_sub(u32::from(width));
+    let mut seen = [0u32; LANES];
+    let mut at = 0usize;
+    for row in out.as_chunks_mut::<LANES>().0 {
+        let (word, shift) = (at / WORD_BITS, (at % WORD_BITS) as u32);
+        let low = words.get(word)?;
+        let high = words.get(word.saturating_add(1))?;
+        // Shifted in two steps, as a shift by 32 is none.
+        let up = TOP_BIT.saturating_sub(shift);
+        for (((number, seen), low), high) in row.iter_mut().zip(&mut seen).zip(low).zip(high) {
+            *number = (low >> shift | (high << 1) << up) & mask;
+            *seen |= *number;
+        }
+        at = at.saturating_add(usize::from(width));
+    }
+    let [a, b, c, d] = seen;
+    Some(a | b | c | d)
+}
+
+/// Unpacks a string of bits; answers all numbers or-ed, and `None` where padding is set.
+fn unpack_string(bytes: &[u8], width: u8, out: &mut [u32]) -> Option<u32> {
+    let mask = (1u64 << width).wrapping_sub(1);
+    let (mut open, mut bits, mut seen) = (0u64, 0u32, 0u32);
+    let mut bytes = bytes.iter();
+    for number in out {
+        while bits < u32::from(width) {
+            open |= u64::from(*bytes.next()?) << bits;
+            bits = bits.saturating_add(8);
+        }
+        *number = (open & mask) as u32;
+        seen |= *number;
+        open >>= width;
+        bits = bits.saturating_sub(u32::from(width));
+    }
+    (open == 0).then_some(seen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn numbers_of_every_width_read_back(width in 0u8..=32, count in 1usize..=128, numbers: [u32; 32]) {
+            let mask = (1u64 << width) - 1;
+            let mut numbers: Vec<u32> =
+                numbers.iter().cycle().take(count).map(|number| (u64::from(*number) & mask) as u32).collect();
+            numbers[count / 2] = mask as u32; // So that the width is the least that will do.
+            let mut packed = Vec::new();
+            pack(&numbers, width, &mut packed);
+            prop_assert_eq!(packed.len(), packed_bytes(count, width));
+            let mut out = [7; BLOCK_POSTINGS];
+            prop_assert_eq!(unpack(&packed, count, width, &mut out), Some(()));
+            prop_assert_eq!(&out[..count], &numbers[..]);
+            // One bit more than needed is another form of the same numbers, and refused.
+            if width < 32 {
+                let mut wide = Vec::new();
+                pack(&numbers, width + 1, &mut wide);
+                prop_assert_eq!(unpack(&wide, count, width + 1, &mut out), None);
+            }
+        }
+    }
+
+    #[test]
+    fn set_padding_is_refused() {
+        let mut out = [0; BLOCK_POSTINGS];
+        assert_eq!(unpack(&[0b0111_0101], 2, 3, &mut out), None);
+        assert_eq!(unpack(&[0b0011_0101], 2, 3, &mut out), Some(()));
+        assert_eq!(out[..2], [5, 6]);
+    }
+}
