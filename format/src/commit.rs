@@ -12,7 +12,7 @@
 
 use crate::FormatError;
 use crate::block::{BlockHeader, BlockKind, FileId, HEADER_BYTES, Reference};
-use crate::bytes::{Reader, put_string, put_varint};
+use crate::bytes::{Reader, put_string};
 use crate::limits::{BLOCK_ALIGN_BYTES, COMMIT_STATE_BYTES, FIRST_BLOCK_OFFSET, OFFSET_BOUND};
 use crate::page::Parameters;
 
