@@ -9,7 +9,7 @@ use crate::FormatError;
 use crate::bytes::{Reader, put_varint};
 use crate::limits::{
     BLOCK_ALIGN_BYTES, BLOCK_RAW_BYTES, COMMIT_RAW_BYTES, EXPANSION_RATIO, EXPANSION_SLACK_BYTES, FIRST_BLOCK_OFFSET,
-    LEAF_RAW_BYTES, SEPARATOR_RAW_BYTES,
+    LEAF_RAW_BYTES, OFFSET_BOUND, SEPARATOR_RAW_BYTES,
 };
 
 /// Bytes of a block header.
@@ -123,19 +123,27 @@ pub struct BlockHeader {
 }
 
 impl BlockHeader {
+    /// Bytes of a header before its checksum.
+    pub const CHECKED_BYTES: usize = 28;
+
     /// The 32 bytes of this header for a block at `offset` of the file `file_id`.
     pub fn encode(&self, file_id: &FileId, offset: u64) -> [u8; HEADER_BYTES] {
-        let mut out = Vec::with_capacity(HEADER_BYTES);
-        out.extend_from_slice(&BLOCK_MAGIC);
-        out.extend_from_slice(&[self.kind as u8, self.codec as u8, 0, 0]);
-        out.extend_from_slice(&self.stored_bytes.to_le_bytes());
-        out.extend_from_slice(&self.raw_bytes.to_le_bytes());
-        out.extend_from_slice(&self.payload_checksum.to_le_bytes());
-        out.extend_from_slice(&self.salt.to_le_bytes());
-        let checksum = header_checksum(&out, file_id, offset);
-        out.extend_from_slice(&checksum.to_le_bytes());
         let mut header = [0; HEADER_BYTES];
-        header.copy_from_slice(&out);
+        let (mut rest, _) = header.split_at_mut(Self::CHECKED_BYTES);
+        let mut put = |bytes: &[u8]| {
+            if let Some((place, after)) = std::mem::take(&mut rest).split_at_mut_checked(bytes.len()) {
+                place.copy_from_slice(bytes);
+                rest = after;
+            }
+        };
+        put(&BLOCK_MAGIC);
+        put(&[self.kind as u8, self.codec as u8, 0, 0]);
+        put(&self.stored_bytes.to_le_bytes());
+        put(&self.raw_bytes.to_le_bytes());
+        put(&self.payload_checksum.to_le_bytes());
+        put(&self.salt.to_le_bytes());
+        let (fields, checksum) = header.split_at_mut(Self::CHECKED_BYTES);
+        checksum.copy_from_slice(&header_checksum(fields, file_id, offset).to_le_bytes());
         header
     }
 
@@ -154,7 +162,7 @@ impl BlockHeader {
         let payload_checksum = reader.u32()?;
         let salt = reader.u64()?;
         let checksum = reader.u32()?;
-        let computed = header_checksum(bytes.get(..28).unwrap_or_default(), file_id, offset);
+        let computed = header_checksum(bytes.get(..Self::CHECKED_BYTES).unwrap_or_default(), file_id, offset);
         if checksum != computed {
             return Err(FormatError::new(
                 "block header",
@@ -220,6 +228,34 @@ fn header_checksum(head: &[u8], file_id: &FileId, offset: u64) -> u32 {
     hasher.finalize()
 }
 
+/// Checks that a stored payload is one zstd frame in the only form the format has, so that a decoder needs no memory
+/// but the `raw_bytes` it writes to: content size recorded and equal to `raw_bytes`, single segment (the window is the
+/// content), no dictionary, no checksum. That the frame ends with the payload is left to the decoder.
+pub fn check_zstd_frame(stored: &[u8], raw_bytes: u32) -> Result<(), FormatError> {
+    let mut reader = Reader::new("zstd frame", stored);
+    let magic = reader.u32()?;
+    if magic != ZSTD_MAGIC {
+        return Err(FormatError::new("zstd frame", 0, format!("magic {ZSTD_MAGIC:08x}"), format_args!("{magic:08x}")));
+    }
+    let descriptor = reader.u8()?;
+    if descriptor & 0b0011_1111 != 0b0010_0000 {
+        return Err(reader.fail("a single segment without dictionary and checksum", format_args!("{descriptor:08b}")));
+    }
+    let content = match descriptor >> 6 {
+        0 => u64::from(reader.u8()?),
+        1 => u64::from(reader.u16()?).saturating_add(256),
+        2 => u64::from(reader.u32()?),
+        _ => reader.u64()?,
+    };
+    if content != u64::from(raw_bytes) {
+        return Err(FormatError::new("zstd frame", 5, format!("a content size of {raw_bytes}"), content));
+    }
+    Ok(())
+}
+
+/// First four bytes of a zstd frame, as a little-endian number.
+const ZSTD_MAGIC: u32 = 0xFD2F_B528;
+
 /// CRC-32 of a payload as stored.
 pub fn payload_checksum(payload: &[u8]) -> u32 {
     crc32fast::hash(payload)
@@ -259,7 +295,7 @@ impl Reference {
     /// Reads a reference to a block of any kind.
     pub fn decode_any(reader: &mut Reader<'_>) -> Result<Self, FormatError> {
         let offset = reader.varint()?.checked_mul(BLOCK_ALIGN_BYTES);
-        let Some(offset) = offset.filter(|&offset| (FIRST_BLOCK_OFFSET..1 << 62).contains(&offset)) else {
+        let Some(offset) = offset.filter(|&offset| (FIRST_BLOCK_OFFSET..OFFSET_BOUND).contains(&offset)) else {
             return Err(reader.fail("an offset in the block area", "one outside it"));
         };
         let stored_bytes = reader.varint32()?;

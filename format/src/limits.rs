@@ -14,6 +14,10 @@ pub const LEAF_RAW_BYTES: usize = 64 << 10;
 pub const SEPARATOR_RAW_BYTES: usize = 16 << 10;
 /// Greatest raw payload of a commit block.
 pub const COMMIT_RAW_BYTES: usize = 64 << 10;
+/// Greatest state that a commit block carries.
+pub const COMMIT_STATE_BYTES: usize = 60 << 10;
+/// Every block and every file ends below this offset.
+pub const OFFSET_BOUND: u64 = 1 << 62;
 /// A value longer than this is written as a block of its own and referenced from the leaf.
 pub const INLINE_VALUE_BYTES: usize = 4 << 10;
 /// Most keys in one leaf.

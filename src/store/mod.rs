@@ -1,1 +1,29 @@
-//! (to be written)
+//! The store: the only layer that does input and output.
+//!
+//! A file is page 0, four head slots, and blocks one after another. Reading: [`open_read`] chooses the newest commit
+//! by the slots and gives [`Blocks`], which answer references with checked payloads. Writing: [`StoreWriter`] appends
+//! blocks and makes commits, each with one sync; opening one recovers what a dead writer left. Beneath both lie small
+//! traits ([`source`]), so that everything above runs over a file, a map, bytes in memory, or a simulated medium.
+//!
+//! What stands in the file, and why a commit survives what it must, is argued in the format's specification.
+// Some of it waits for the layers above.
+#![allow(dead_code, unused_imports)]
+
+mod blocks;
+mod cache;
+mod checked;
+mod codec;
+mod head;
+mod map;
+mod memory;
+mod open;
+mod positioned;
+mod source;
+#[cfg(test)]
+mod tests;
+mod writer;
+
+pub(crate) use blocks::{Blocks, Payload, Walk, Walked};
+pub(crate) use head::Head;
+pub(crate) use open::{Log, Opened, ReadOptions, Refresh, SourceKind, commit_at, open_bytes, open_read};
+pub(crate) use writer::{Durability, RecoveryReport, StoreWriter, WriteOptions};

@@ -1,0 +1,104 @@
+//! One writer at a time: the exclusive lock on the file itself.
+//!
+//! The lock belongs to the open file, so it goes with the process, however that ends. Links are resolved first, so
+//! that a vacuum, which puts a new file in the path's place, replaces the file and not the link; after locking, the
+//! path is compared with what was locked.
+
+use crate::store::open::is_same_file;
+use crate::store::positioned::FileSource;
+use crate::store::source::Medium;
+use crate::{Error, Result};
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+/// Pause between two attempts to get the lock.
+const LOCK_PAUSE: Duration = Duration::from_millis(2);
+/// A reader may hold the lock for an instant to see whether a writer lives: wait at least this long for it.
+const LOCK_PATIENCE: Duration = Duration::from_millis(20);
+
+/// An open file with the writer's lock.
+#[derive(Debug)]
+pub(in crate::store) struct LockedFile {
+    /// The file.
+    pub(in crate::store) file: Arc<File>,
+    /// Its name, links resolved.
+    pub(in crate::store) path: PathBuf,
+    /// The process that took the lock.
+    process: u32,
+}
+
+impl LockedFile {
+    /// Creates the file at `path`, which must not exist, and locks it.
+    pub(in crate::store) fn create(path: &Path) -> Result<Self> {
+        let action = "create";
+        let name = path.file_name().ok_or_else(|| Error::invalid(format!("{} names no file", path.display())))?;
+        let directory = parent(path).canonicalize().map_err(Error::io(action, Some(path)))?;
+        let path = directory.join(name);
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path);
+        let file = file.map_err(Error::io(action, Some(&path)))?;
+        Self::lock(file, path, LOCK_PATIENCE)
+    }
+
+    /// Opens the file that `path` names and locks it.
+    pub(in crate::store) fn open(path: &Path, busy_timeout: Duration) -> Result<Self> {
+        let action = "open for writing";
+        loop {
+            let path = path.canonicalize().map_err(Error::io(action, Some(path)))?;
+            let file = OpenOptions::new().read(true).write(true).open(&path);
+            let file = file.map_err(Error::io(action, Some(&path)))?;
+            let locked = Self::lock(file, path, busy_timeout)?;
+            if is_same_file(&locked.file, &locked.path)? {
+                return Ok(locked);
+            }
+        }
+    }
+
+    /// Takes the lock, trying for a while.
+    fn lock(file: File, path: PathBuf, busy_timeout: Duration) -> Result<Self> {
+        let started = Instant::now();
+        loop {
+            match file.try_lock() {
+                Ok(()) => return Ok(Self { file: Arc::new(file), path, process: std::process::id() }),
+                Err(TryLockError::Error(error)) => return Err(Error::io("lock", Some(&path))(error)),
+                Err(TryLockError::WouldBlock) if started.elapsed() < busy_timeout.max(LOCK_PATIENCE) => {
+                    std::thread::sleep(LOCK_PAUSE);
+                }
+                Err(TryLockError::WouldBlock) => return Err(Error::Locked { path }),
+            }
+        }
+    }
+
+    /// The file as a writer's medium.
+    pub(in crate::store) fn medium(&self) -> Arc<dyn Medium> {
+        Arc::new(FileSource::new(self.file.clone()))
+    }
+
+    /// Makes the file's name durable.
+    pub(in crate::store) fn sync_directory(&self) -> Result<()> {
+        // Elsewhere a directory cannot be opened as a file.
+        if cfg!(unix) {
+            let directory = parent(&self.path);
+            File::open(directory).and_then(|d| d.sync_all()).map_err(Error::io("sync", Some(directory)))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for LockedFile {
+    fn drop(&mut self) {
+        // A forked child shares the lock with its parent, and must not give it back for both.
+        if std::process::id() == self.process {
+            let _ = self.file.unlock();
+        }
+    }
+}
+
+/// The directory that a path lies in.
+fn parent(path: &Path) -> &Path {
+    match path.parent() {
+        Some(directory) if !directory.as_os_str().is_empty() => directory,
+        _ => Path::new("."),
+    }
+}

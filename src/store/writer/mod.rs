@@ -1,0 +1,228 @@
+//! The writer: appends blocks, makes commits, and recovers what a dead writer left.
+//!
+//! A [`StoreWriter`] holds the file's lock. Blocks go through a buffer to the end of the file, where no reader looks;
+//! a commit appends a commit block that covers them, writes an intent slot, syncs once, and writes a publish slot. All
+//! that is not committed is cut off again by [`StoreWriter::rollback`], by dropping the writer, or by the next one.
+//!
+//! * `append.rs`: blocks and the buffer; `commit.rs`: the protocol and its failures; `recovery.rs`: what opening
+//!   does; `lock.rs`: one writer at a time.
+
+mod append;
+mod commit;
+mod lock;
+mod recovery;
+
+use super::blocks::Blocks;
+use super::codec::PayloadCompressor;
+use super::head::Head;
+use super::map::MapSource;
+use super::source::{Medium, Source};
+use crate::{Error, Result};
+use lock::LockedFile;
+use plica_format::block::{FileId, Reference};
+use plica_format::commit::CoverChecksum;
+use plica_format::page::{FilePage, Parameters};
+pub(crate) use recovery::RecoveryReport;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// How a writer behaves.
+#[derive(Debug, Clone)]
+pub(crate) struct WriteOptions {
+    /// How long to wait for another writer.
+    pub(crate) busy_timeout: Duration,
+    /// Whether commits record the time.
+    pub(crate) timestamps: bool,
+    /// Salt of this session instead of a random one, for files that must come out the same.
+    pub(crate) salt: Option<u64>,
+    /// Id of a created file instead of a random one.
+    pub(crate) file_id: Option<FileId>,
+    /// Epoch of a created file: the number of vacuums that led to it.
+    pub(crate) epoch: u32,
+}
+
+impl Default for WriteOptions {
+    fn default() -> Self {
+        Self { busy_timeout: Duration::from_secs(2), timestamps: true, salt: None, file_id: None, epoch: 0 }
+    }
+}
+
+/// What a commit waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Durability {
+    /// Returns when the commit survives a power loss. One sync.
+    #[default]
+    Immediate,
+    /// Returns at once. The commit is seen only through this writer until the next immediate one, or
+    /// [`StoreWriter::sync`], makes it durable together with all before it. If the process or the machine dies first,
+    /// or the writer is dropped, the deferred commits are lost whole; the file is as sound as before them.
+    Deferred,
+}
+
+/// The one writer of an index file.
+pub(crate) struct StoreWriter {
+    /// The file.
+    medium: Arc<dyn Medium>,
+    /// The file's name and lock, where the medium is a file. Blocks that were handed out do not hold the lock.
+    locked: Option<LockedFile>,
+    /// Page 0.
+    page: FilePage,
+    /// The process that opened the writer.
+    process: u32,
+    /// Salt of this session.
+    salt: u64,
+    /// Whether commits record the time.
+    timestamps: bool,
+    /// Why the writer cannot be used any more.
+    unusable: Option<&'static str>,
+    /// An append failed, so that what was appended since the last commit may have a hole.
+    append_failed: bool,
+    /// The last commit, synced or deferred.
+    head: Head,
+    /// The last synced commit.
+    synced: Head,
+    /// Which of the intent slots, and of the publish slots, is the older.
+    older: [usize; 2],
+    /// For each k the newest commit whose number 2^k divides: its number and place.
+    ladder: BTreeMap<u32, (u64, Reference)>,
+    /// The commit that the file had when it was opened; earlier ones are found from it.
+    opened_at: Head,
+    /// Appended bytes that are not yet in the file.
+    buffer: Vec<u8>,
+    /// Where in the file the buffer goes.
+    written: u64,
+    /// Blocks since the last synced commit.
+    cover: CoverChecksum,
+    /// The same as of the last commit, for a rollback.
+    cover_at_head: CoverChecksum,
+    /// The blocks in the file, committed or not.
+    view: Blocks,
+    /// Kept from block to block.
+    compressor: PayloadCompressor,
+}
+
+impl std::fmt::Debug for StoreWriter {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("StoreWriter")
+            .field("path", &self.path())
+            .field("sequence", &self.head.commit.sequence)
+            .field("end", &self.end())
+            .finish_non_exhaustive()
+    }
+}
+
+impl StoreWriter {
+    /// Creates an index with an empty first commit. The path must not exist.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`] (an existing path among them); nothing is left behind then, as far as it can be removed.
+    pub(crate) fn create(path: &Path, parameters: Parameters, options: &WriteOptions) -> Result<Self> {
+        let locked = LockedFile::create(path)?;
+        let path = locked.path.clone();
+        let made = Self::create_on(locked.medium(), Some(locked), parameters, options);
+        made.inspect_err(|_| {
+            let _ = std::fs::remove_file(&path);
+        })
+    }
+
+    /// Opens an index for writing, and settles what a dead writer may have left.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Locked`] when another writer holds it for longer than the busy time-out; as
+    /// [`open_read`](super::open_read) otherwise.
+    pub(crate) fn open(path: &Path, options: &WriteOptions) -> Result<(Self, RecoveryReport)> {
+        let locked = LockedFile::open(path, options.busy_timeout)?;
+        Self::open_on(locked.medium(), Some(locked), options)
+    }
+
+    /// The last commit of this writer, synced or deferred.
+    pub(crate) fn head(&self) -> &Head {
+        &self.head
+    }
+
+    /// Where the next block goes.
+    pub(crate) fn end(&self) -> u64 {
+        self.written + self.buffer.len() as u64
+    }
+
+    /// The file's name with links resolved; None over another medium.
+    pub(crate) fn path(&self) -> Option<&Path> {
+        self.locked.as_ref().map(|locked| locked.path.as_path())
+    }
+
+    /// Page 0.
+    pub(crate) fn page(&self) -> &FilePage {
+        &self.page
+    }
+
+    /// Refuses work after a failure that poisoned the writer, and in a forked process.
+    fn demand_usable(&self) -> Result<()> {
+        if let Some(reason) = self.unusable {
+            return Err(Error::Unusable { reason });
+        }
+        if std::process::id() != self.process {
+            return Err(Error::Unusable {
+                reason: "the process was forked; the writer belongs to the parent. Open the index in the child after the parent has closed it",
+            });
+        }
+        Ok(())
+    }
+
+    /// An error of the system while doing `action` on the file.
+    fn io(&self, action: &'static str) -> impl FnOnce(io::Error) -> Error {
+        Error::io(action, self.path())
+    }
+}
+
+impl Drop for StoreWriter {
+    fn drop(&mut self) {
+        // A poisoned writer must not cut: its last commit may be durable. A forked child must not touch the file.
+        if self.unusable.is_none() && std::process::id() == self.process && self.written > self.synced.end {
+            let _ = self.medium.set_len(self.synced.end);
+        }
+    }
+}
+
+/// What a writer reads from: the map for what is committed for good, the medium for all above, since it may be cut.
+#[derive(Debug)]
+struct WriterSource {
+    /// Proven only up to synced commits.
+    map: MapSource,
+    /// The file itself.
+    medium: Arc<dyn Medium>,
+}
+
+/// The source that a writer's blocks are read from.
+fn reading_source(medium: &Arc<dyn Medium>, locked: Option<&LockedFile>) -> Arc<dyn Source> {
+    match locked.map(|locked| MapSource::new(locked.file.clone())) {
+        Some(Ok(map)) => Arc::new(WriterSource { map, medium: medium.clone() }),
+        _ => medium.clone(),
+    }
+}
+
+impl Source for WriterSource {
+    fn len(&self) -> io::Result<u64> {
+        self.medium.len()
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.medium.read_at(buffer, offset)
+    }
+
+    fn mapped(&self, offset: u64, length: usize) -> Option<&[u8]> {
+        self.map.mapped(offset, length)
+    }
+
+    fn prove(&self, end: u64) -> io::Result<()> {
+        self.map.prove(end)
+    }
+
+    fn spans(&self, end: u64) -> bool {
+        self.map.spans(end)
+    }
+}
