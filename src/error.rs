@@ -133,6 +133,11 @@ impl Error {
         Self::Invalid { message: message.into() }
     }
 
+    /// What the format refuses to encode: a limit that no caller can pass by what it appends.
+    pub(crate) fn encoding(error: FormatError) -> Self {
+        Self::Invalid { message: format!("cannot be written: {error}") }
+    }
+
     /// Damage within the block that `reference` names.
     pub(crate) fn damaged_block(reference: &Reference) -> impl FnOnce(FormatError) -> Self {
         let (offset, what) = (reference.offset, format!("{} block", reference.kind.name()));

@@ -72,6 +72,8 @@ pub struct DocumentHead {
     pub given_updates: u64,
     /// Summaries that came from outside, by import.
     pub given_folds: u64,
+    /// An append that is not complete: hash of its whole text, and the chunks that there were before it.
+    pub pending: Option<([u8; 32], u32)>,
     /// The open page of each level of the fold tree that has one, lowest level first: the levels whose digit of the
     /// chunk count, written to the base of the fan-out, is not 0.
     pub pages: Vec<Reference>,
@@ -103,6 +105,7 @@ impl DocumentHead {
             folds: 0,
             given_updates: 0,
             given_folds: 0,
+            pending: None,
             pages: Vec::new(),
         }
     }
@@ -120,6 +123,11 @@ impl DocumentHead {
         out.extend_from_slice(&self.content_hash);
         for value in self.counts() {
             put_varint(out, value);
+        }
+        out.push(u8::from(self.pending.is_some()));
+        if let Some((hash, chunks)) = &self.pending {
+            out.extend_from_slice(hash);
+            put_varint(out, u64::from(*chunks));
         }
         put_varint(out, self.pages.len() as u64);
         for page in &self.pages {
@@ -190,6 +198,14 @@ impl DocumentHead {
         head.folds = reader.varint()?;
         head.given_updates = reader.varint()?;
         head.given_folds = reader.varint()?;
+        head.pending = match reader.u8()? {
+            0 => None,
+            1 => Some((reader.array()?, reader.varint32()?)),
+            other => return Err(reader.fail("0 or 1", other)),
+        };
+        if head.pending.is_some_and(|(_, before)| before > head.chunks) {
+            return Err(reader.fail("an append that began at a chunk of the document", "one behind its end"));
+        }
         let pages = reader.varint_at_most(FOLD_LEVELS, "a page count")?;
         for _ in 0..pages {
             head.pages.push(Reference::decode(&mut reader, BlockKind::Fold)?);
@@ -255,6 +271,7 @@ mod tests {
         head.text_bytes = u64::MAX;
         head.entity_tokens = [u64::MAX; 3];
         head.given_folds = 5;
+        head.pending = Some(([9; 32], u32::MAX));
         head.pages = vec![page; FOLD_LEVELS];
         let mut out = Vec::new();
         head.encode(&mut out);

@@ -71,6 +71,8 @@ pub struct EntityRow {
     pub scope: u32,
     /// Parts of the record.
     pub parts: u32,
+    /// One more than the number of the part that gave the kind; 0 where none has.
+    pub kind_part: u32,
     /// Tokens of its name, of all aliases, of all descriptions.
     pub tokens: [u32; 3],
 }
@@ -87,6 +89,7 @@ pub fn encode_rows(rows: &[EntityRow], out: &mut Vec<u8>) {
             _ => put_varint(out, u64::from(row.scope).saturating_add(1)),
         }
         put_varint(out, u64::from(row.parts));
+        put_varint(out, u64::from(row.kind_part));
         for tokens in row.tokens {
             put_varint(out, u64::from(tokens));
         }
@@ -116,8 +119,12 @@ pub fn decode_rows(block: u32, bytes: &[u8]) -> Result<Vec<EntityRow>, FormatErr
             }
         };
         let parts = reader.varint32()?;
+        let kind_part = reader.varint32()?;
+        if kind_part > parts {
+            return Err(reader.fail("a part of the record that gave the kind", kind_part));
+        }
         let tokens = [reader.varint32()?, reader.varint32()?, reader.varint32()?];
-        rows.push(EntityRow { entity, scope, parts, tokens });
+        rows.push(EntityRow { entity, scope, parts, kind_part, tokens });
     }
     reader.finish()?;
     Ok(rows)
@@ -180,7 +187,7 @@ mod tests {
 
     #[test]
     fn rows_read_back_and_scopes_are_told_apart() {
-        let row = |entity, scope| EntityRow { entity, scope, parts: 2, tokens: [1, 0, 9] };
+        let row = |entity, scope| EntityRow { entity, scope, parts: 2, kind_part: 1, tokens: [1, 0, 9] };
         let rows = [row(64, 7), row(65, 7), row(70, INDEX_SCOPE), row(127, 0)];
         let mut out = Vec::new();
         encode_rows(&rows, &mut out);

@@ -18,6 +18,7 @@
 //! | [`ENTITY_ALIAS`] | scope u32, key, 0, entity / 65,536 u16 | [`crate::idset`] | union |
 //! | [`ENTITY_CHUNKS`] | entity u32, chunk / 65,536 u16 | [`crate::idset`] | union |
 //! | [`DOCUMENT_ENTITIES`] | document u32, entity / 65,536 u16 | [`crate::idset`] | union |
+//! | [`ENTITY_DESCRIPTION`] | entity u32, first 16 bytes of the description's blake3 | empty | the newer |
 //! | [`SUMMARY_ROWS`] | unit / 64, u32 | [`crate::entity`] lengths | rows by unit, the newer |
 //! | [`POSTINGS`] + field | term | [`crate::postings`] value | by id, the newer |
 //!
@@ -47,6 +48,8 @@ pub const ENTITY_ALIAS: u8 = 0x33;
 pub const ENTITY_CHUNKS: u8 = 0x34;
 /// Entities linked to chunks of a document.
 pub const DOCUMENT_ENTITIES: u8 = 0x35;
+/// Descriptions that a record has, by hash, so that one that is repeated is known without reading the record.
+pub const ENTITY_DESCRIPTION: u8 = 0x36;
 /// Token count of each level-1 summary.
 pub const SUMMARY_ROWS: u8 = 0x40;
 /// Postings of a term; the field's number is added.
@@ -111,7 +114,7 @@ pub enum Merge {
 /// The merge rule of a key, or `None` where its kind byte is unknown.
 pub fn merge_rule(key: &[u8]) -> Option<Merge> {
     Some(match *key.first()? {
-        DOCUMENT | DOCUMENT_ID | EXTERNAL_ID | ENTITY_PART | ENTITY_NAME => Merge::Newest,
+        DOCUMENT | DOCUMENT_ID | EXTERNAL_ID | ENTITY_PART | ENTITY_NAME | ENTITY_DESCRIPTION => Merge::Newest,
         CHUNK_ENTITIES | ENTITY_ALIAS | ENTITY_CHUNKS | DOCUMENT_ENTITIES => Merge::Union,
         CHUNK_PLACES => Merge::Places,
         CHUNK_TEXTS => Merge::Texts,
@@ -158,6 +161,13 @@ pub fn entity_alias(scope: u32, key: &str) -> Vec<u8> {
     out.extend_from_slice(key.as_bytes());
     out.push(0);
     out
+}
+
+/// Key that says an entity has a description with this hash.
+pub fn entity_description(entity: u32, hash: &[u8; 16]) -> Vec<u8> {
+    let mut key = numbered(ENTITY_DESCRIPTION, entity);
+    key.extend_from_slice(hash);
+    key
 }
 
 /// Start of the keys of an external id; a document number follows.

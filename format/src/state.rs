@@ -34,6 +34,8 @@ pub struct Segment {
     pub root: Reference,
     /// Bytes of all its blocks in the file.
     pub bytes: u64,
+    /// How many merges deep it is; segments of one level are merged into one of the next.
+    pub level: u8,
     /// Set while a merge into this segment goes on: this many of the segments that follow are being merged into it.
     pub merging: u8,
     /// While a merge goes on: keys below it have moved into this segment; the merged segments count from it on.
@@ -83,6 +85,7 @@ impl IndexState {
         for segment in &self.segments {
             segment.root.encode(&mut out);
             put_varint(&mut out, segment.bytes);
+            out.push(segment.level);
             out.push(segment.merging);
             if segment.merging > 0 {
                 put_string(&mut out, &segment.cursor);
@@ -126,13 +129,14 @@ impl IndexState {
                 return Err(reader.fail("a leaf or a separator page as root", root.kind.name()));
             }
             let bytes = reader.varint()?;
+            let level = reader.u8()?;
             let merging = reader.u8()?;
             if held > 0 && merging > 0 {
                 return Err(reader.fail("a segment that takes part in one merge only", merging));
             }
             let cursor = if merging > 0 { reader.string(SEGMENT_KEY_BYTES)?.to_vec() } else { Vec::new() };
             held = if merging > 0 { merging } else { held.saturating_sub(1) };
-            state.segments.push(Segment { root, bytes, merging, cursor });
+            state.segments.push(Segment { root, bytes, level, merging, cursor });
         }
         if held > 0 {
             return Err(reader.fail("all segments of a merge", format_args!("{held} fewer")));
@@ -166,7 +170,7 @@ mod tests {
 
     fn segment(merging: u8, cursor: &[u8]) -> Segment {
         let root = Reference { offset: 20_480, stored_bytes: 9, kind: BlockKind::Leaf, checksum: 3 };
-        Segment { root, bytes: 80, merging, cursor: cursor.to_vec() }
+        Segment { root, bytes: 80, level: 1, merging, cursor: cursor.to_vec() }
     }
 
     #[test]

@@ -8,8 +8,9 @@ use crate::Result;
 /// What reads. Implement it over a language model, or use [`crate::ingest::builtin::Builtin`].
 ///
 /// Both calls take `&self`, so that one model may serve several documents that are read side by side. A model whose
-/// answer depends only on its input makes the whole index reproducible.
-pub trait Model {
+/// answer depends only on its input makes the whole index reproducible. Documents that are read side by side may call
+/// it from several threads.
+pub trait Model: Sync {
     /// Names the entities that a chunk tells of.
     ///
     /// An entity whose name or alias is the name or alias of a record is that record. The chunk is linked to every

@@ -25,5 +25,6 @@ mod writer;
 
 pub(crate) use blocks::{Blocks, Payload, Walk, Walked};
 pub(crate) use head::Head;
-pub(crate) use open::{Log, Opened, ReadOptions, Refresh, SourceKind, commit_at, open_bytes, open_read};
+pub use open::SourceKind;
+pub(crate) use open::{Log, Opened, ReadOptions, Refresh, commit_at, open_bytes, open_read};
 pub(crate) use writer::{Durability, RecoveryReport, StoreWriter, WriteOptions};

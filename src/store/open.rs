@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// How a file's blocks are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) enum SourceKind {
+pub enum SourceKind {
     /// Through a memory map.
     #[default]
     Map,

@@ -4,7 +4,7 @@ use super::{FORM_PIECES, LIST_POSTINGS, PostingList, put_varint};
 use crate::FormatError;
 use crate::block::{BlockKind, Reference};
 use crate::bytes::Reader;
-use crate::leaf::LEAF_VALUE_BYTES;
+use crate::limits::LEAF_RAW_BYTES;
 
 /// Name of the structure in errors.
 const STRUCTURE: &str = "posting value";
@@ -70,7 +70,7 @@ impl<'a> PostingValue<'a> {
 
     /// Appends the value of a term in pieces; that of a term with one list is [the list](super::encode). Fails, and
     /// appends nothing, where there are no pieces, they are out of order, overlap or cannot hold their counts, refer to
-    /// other blocks than postings, or the value would be over [`LEAF_VALUE_BYTES`].
+    /// other blocks than postings, or the value would be over [`LEAF_RAW_BYTES`].
     pub fn encode_pieces(pieces: &[Piece], out: &mut Vec<u8>) -> Result<(), FormatError> {
         let start = out.len();
         let mut encoded = vec![FORM_PIECES];
@@ -93,8 +93,8 @@ impl<'a> PostingValue<'a> {
             piece.reference.encode(&mut encoded);
             next = u64::from(piece.last_id).saturating_add(1);
         }
-        if pieces.is_empty() || encoded.len() > LEAF_VALUE_BYTES {
-            let expected = format!("at least one piece, in at most {LEAF_VALUE_BYTES} bytes");
+        if pieces.is_empty() || encoded.len() > LEAF_RAW_BYTES {
+            let expected = format!("at least one piece, in at most {LEAF_RAW_BYTES} bytes");
             return Err(FormatError::new(STRUCTURE, start, expected, format_args!("{} bytes", encoded.len())));
         }
         out.append(&mut encoded);

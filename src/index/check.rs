@@ -1,0 +1,272 @@
+//! Verifying an index whole: every block, and that the structures agree.
+
+use super::documents::chain;
+use super::snapshot::Snapshot;
+use super::view::inconsistent;
+use crate::search::Limits;
+use crate::{Error, Result};
+use plica_format::document::DocumentHead;
+use plica_format::fold::Children;
+use plica_format::key::{self, Field};
+use plica_format::limits::FIRST_BLOCK_OFFSET;
+use plica_format::page::MemoryScope;
+use plica_format::state::Totals;
+
+/// Something that is not as it must be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Finding {
+    /// Offset in the file, where one is known.
+    pub offset: u64,
+    /// Kind of block, or which structures.
+    pub what: String,
+    /// What was expected and what was found.
+    pub detail: String,
+}
+
+/// What a check looked at, and what it found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Report {
+    /// Blocks whose checksums were compared.
+    pub blocks: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Documents that were read.
+    pub documents: u64,
+    /// Chunks whose text was read.
+    pub chunks: u64,
+    /// Records that were read.
+    pub entities: u64,
+    /// What is wrong; empty for a sound index.
+    pub findings: Vec<Finding>,
+}
+
+/// Findings after which a check stops looking.
+const FINDINGS: usize = 1000;
+
+impl Report {
+    /// Notes damage; anything else ends the check.
+    fn note(&mut self, error: Error) -> Result<()> {
+        match error {
+            Error::Damaged { offset, what, detail } if self.findings.len() < FINDINGS => {
+                self.findings.push(Finding { offset, what, detail });
+                Ok(())
+            }
+            Error::Damaged { .. } => Ok(()),
+            other => Err(other),
+        }
+    }
+
+    fn note_result(&mut self, result: Result<()>) -> Result<()> {
+        result.or_else(|error| self.note(error))
+    }
+}
+
+impl Snapshot {
+    /// Reads everything and says what is damaged, and where: first every block of the file up to this commit, then that
+    /// documents, trees, texts, memory, postings and sums agree.
+    pub fn check(&self, limits: &Limits) -> Result<Report> {
+        let mut report = Report::default();
+        self.check_blocks(limits, &mut report)?;
+        self.reachable(|error| report.note(error))?;
+        let mut totals = Totals::default();
+        match self.heads() {
+            Ok(heads) => {
+                for head in heads {
+                    limits.check()?;
+                    report.documents += 1;
+                    let result = self.check_document(&head, limits, &mut report);
+                    report.note_result(result)?;
+                    add(&mut totals, &head);
+                }
+            }
+            Err(error) => report.note(error)?,
+        }
+        let result = self.check_memory(&mut totals, limits, &mut report);
+        report.note_result(result)?;
+        let counted = self.view().state.totals;
+        if report.findings.is_empty() && counted != totals {
+            report.note(inconsistent(format!("the commit counts {counted:?}, the documents sum up to {totals:?}")))?;
+        }
+        Ok(report)
+    }
+
+    fn check_blocks(&self, limits: &Limits, report: &mut Report) -> Result<()> {
+        let end = self.commit_head().end;
+        for walked in self.view().dictionary.blocks.walk(FIRST_BLOCK_OFFSET) {
+            limits.check()?;
+            match walked {
+                Ok(walked) if walked.reference.offset >= end => return Ok(()),
+                Ok(walked) => {
+                    report.blocks += 1;
+                    report.bytes += walked.reference.end() - walked.reference.offset;
+                    let read = self.view().dictionary.blocks.read(&walked.reference).map(|_| ());
+                    report.note_result(read)?;
+                }
+                Err(error) => report.note(error)?,
+            }
+        }
+        Ok(())
+    }
+
+    /// One document: places, texts, hash, tree and summaries.
+    fn check_document(&self, head: &DocumentHead, limits: &Limits, report: &mut Report) -> Result<()> {
+        let wrong = |what: &str, expected: u64, got: u64| {
+            Err(inconsistent(format!("document {:?}: {what}: the head says {expected}, there are {got}", head.id)))
+        };
+        let ids = self.chunk_ids(head)?;
+        let (mut tokens, mut words, mut bytes, mut hash) = (0u64, 0u64, 0u64, [0; 32]);
+        for &chunk in &ids {
+            limits.check()?;
+            let row = self.view().text_row(chunk)?;
+            let (title, text) = self.view().text(&row)?;
+            let mut own = 0u32;
+            crate::text::for_each_token(&title, |_: &str| own += 1);
+            crate::text::for_each_token(&text, |_: &str| own += 1);
+            let place = self.view().place(chunk)?;
+            if place.tokens != own {
+                report.note(inconsistent(format!(
+                    "chunk {chunk}: {} tokens are noted, its text has {own}",
+                    place.tokens
+                )))?;
+            }
+            if let Some(id) = &row.external_id
+                && self.view().chunk_by_external_id(head.number, id)? != Some(chunk)
+            {
+                report.note(inconsistent(format!("chunk {chunk} is not found by its id {id:?}")))?;
+            }
+            report.chunks += 1;
+            tokens += u64::from(own);
+            words += u64::from(row.words);
+            bytes += u64::from(row.text_bytes);
+            hash = chain(&hash, &text);
+        }
+        for (what, expected, got) in [
+            ("tokens", head.text_tokens, tokens),
+            ("words", head.words, words),
+            ("bytes of text", head.text_bytes, bytes),
+        ] {
+            if expected != got {
+                return wrong(what, expected, got);
+            }
+        }
+        if hash != head.content_hash {
+            return Err(inconsistent(format!("document {:?}: its texts do not have the hash of its head", head.id)));
+        }
+        self.check_tree(head, &ids)?;
+        let (mut summaries, mut summary_tokens) = (0u64, 0u64);
+        self.each_summary(head, |level, index, text| {
+            if level == 1 {
+                summaries += 1;
+                let mut own = 0u32;
+                crate::text::for_each_token(text, |_: &str| own += 1);
+                summary_tokens += u64::from(own);
+                let unit = index as usize * usize::from(self.parameters().fanout);
+                let unit = ids.get(unit).copied().unwrap_or(u32::MAX);
+                let rows = self.view().summary_rows(unit, unit)?;
+                if rows.first().map(|row| row.tokens) != Some(own) {
+                    return Err(inconsistent(format!("summary {index} of document {:?} has another row", head.id)));
+                }
+            }
+            Ok(())
+        })?;
+        if u64::from(head.summaries) != summaries {
+            return wrong("level-1 summaries", u64::from(head.summaries), summaries);
+        }
+        if head.summary_tokens != summary_tokens {
+            return wrong("tokens of level-1 summaries", head.summary_tokens, summary_tokens);
+        }
+        Ok(())
+    }
+
+    /// That the leaves of a document's tree are its chunks, in order.
+    fn check_tree(&self, head: &DocumentHead, ids: &[u32]) -> Result<()> {
+        let fanout = u32::from(self.parameters().fanout);
+        for first in (0..head.chunks).step_by(fanout as usize) {
+            if self.chunk_in_tree(head, first)? != ids.get(first as usize).copied().unwrap_or(u32::MAX) {
+                return Err(inconsistent(format!("document {:?}: its tree has another chunk {first}", head.id)));
+            }
+        }
+        for page in self.open_pages(head)? {
+            if let Children::Chunks(chunks) = &page.children
+                && ids.get(page.first as usize..) != Some(chunks.as_slice())
+            {
+                return Err(inconsistent(format!("document {:?}: its open page has other chunks", head.id)));
+            }
+        }
+        Ok(())
+    }
+
+    /// The records: parts, token counts, names, and links in both directions.
+    fn check_memory(&self, totals: &mut Totals, limits: &Limits, report: &mut Report) -> Result<()> {
+        let mut findings = Vec::new();
+        let mut entities = 0;
+        self.each_row(|row| {
+            limits.check()?;
+            entities += 1;
+            let wrong = |detail: String| inconsistent(format!("entity {}: {detail}", row.entity));
+            let parts = self.view().parts(row)?;
+            let mut tokens = [0u32; 3];
+            let mut count = |at: usize, text: &str| {
+                crate::text::for_each_token(text, |_: &str| {
+                    if let Some(total) = tokens.get_mut(at) {
+                        *total += 1;
+                    }
+                });
+            };
+            for part in &parts {
+                count(0, &part.name);
+                part.aliases.iter().for_each(|alias| count(1, alias));
+                part.descriptions.iter().for_each(|description| count(2, description));
+            }
+            if tokens != row.tokens {
+                findings.push(wrong(format!("{:?} tokens are noted, its parts have {tokens:?}", row.tokens)));
+            }
+            let name = parts.first().map(|part| crate::text::key(&part.name)).unwrap_or_default();
+            if self.view().entity_by_name(row.scope, &name)? != Some(row.entity) {
+                findings.push(wrong(format!("it is not found by its name {name:?}")));
+            }
+            for chunk in self.view().set(&key::numbered(key::ENTITY_CHUNKS, row.entity))? {
+                if !self.view().set(&key::numbered(key::CHUNK_ENTITIES, chunk))?.contains(&row.entity) {
+                    findings.push(wrong(format!("chunk {chunk} does not link back")));
+                }
+            }
+            for (field, texts) in [(Field::Name, 1), (Field::Aliases, 0), (Field::Descriptions, 0)] {
+                let term = match texts {
+                    1 => parts.first().and_then(|part| crate::text::tokens(&part.name).into_iter().next()),
+                    _ => parts.iter().find_map(|part| {
+                        let list = if field == Field::Aliases { &part.aliases } else { &part.descriptions };
+                        list.iter().find_map(|text| crate::text::tokens(text).into_iter().next())
+                    }),
+                };
+                if let Some(term) = term
+                    && self.view().postings(field, &term, row.entity, row.entity)?.is_empty()
+                {
+                    findings.push(wrong(format!("it is not found by {term:?} in {field:?}")));
+                }
+            }
+            if self.parameters().memory == MemoryScope::Index {
+                totals.entities += 1;
+                for (total, tokens) in totals.entity_tokens.iter_mut().zip(row.tokens) {
+                    *total += u64::from(tokens);
+                }
+            }
+            Ok(())
+        })?;
+        report.entities = entities;
+        findings.into_iter().try_for_each(|finding| report.note(finding))
+    }
+}
+
+fn add(totals: &mut Totals, head: &DocumentHead) {
+    totals.documents += 1;
+    totals.chunks += u64::from(head.chunks);
+    totals.text_tokens += head.text_tokens;
+    totals.summaries += u64::from(head.summaries);
+    totals.summary_tokens += head.summary_tokens;
+    totals.entities += u64::from(head.entities);
+    for (total, tokens) in totals.entity_tokens.iter_mut().zip(head.entity_tokens) {
+        *total += tokens;
+    }
+}

@@ -1,0 +1,179 @@
+//! From a delta in memory to a segment in the file.
+
+use super::writer::{Writer, recount, totals_of};
+use crate::dictionary::{SegmentBuilder, store_value};
+use crate::store::StoreWriter;
+use crate::{Error, Result};
+use plica_format::block::BlockKind;
+use plica_format::chunk::{encode_places, encode_texts};
+use plica_format::entity::{SummaryRow, encode_rows, encode_summary_rows};
+use plica_format::idset;
+use plica_format::key::{self, Field, PLACES_A_BLOCK, ROWS_A_BLOCK, TEXTS_A_BLOCK};
+use plica_format::limits::INLINE_VALUE_BYTES;
+use plica_format::postings::{self, Piece, Posting, PostingValue};
+use plica_format::state::Segment;
+
+/// Writes all that is in memory; afterwards the segment is the newest of the state.
+pub(super) fn flush(writer: &mut Writer) -> Result<()> {
+    writer.write_texts()?;
+    for (&number, open) in &mut writer.open {
+        if !open.dirty {
+            continue;
+        }
+        open.head.pages = open.tail.write(&mut writer.store)?;
+        let mut head = Vec::new();
+        open.head.encode(&mut head);
+        writer.delta.put(key::numbered(key::DOCUMENT, number), head);
+        let now = totals_of(&open.head);
+        recount(&mut writer.state.totals, &open.counted, &now);
+        open.counted = now;
+        open.dirty = false;
+    }
+    if writer.delta.is_empty() {
+        return Ok(());
+    }
+    let start = writer.store.end();
+    let mut delta = std::mem::take(&mut writer.delta);
+    let store = &mut writer.store;
+    let mut segment = SegmentBuilder::new();
+    for kind in [
+        key::DOCUMENT,
+        key::DOCUMENT_ID,
+        key::CHUNK_PLACES,
+        key::CHUNK_TEXTS,
+        key::EXTERNAL_ID,
+        key::CHUNK_ENTITIES,
+        key::ENTITY_PART,
+        key::ENTITY_ROWS,
+        key::ENTITY_NAME,
+        key::ENTITY_ALIAS,
+        key::ENTITY_CHUNKS,
+        key::DOCUMENT_ENTITIES,
+        key::ENTITY_DESCRIPTION,
+        key::SUMMARY_ROWS,
+    ] {
+        let mut push = |store: &mut StoreWriter, key: &[u8], value: &[u8]| {
+            let stored = store_value(store, value)?;
+            segment.push(store, key, &stored)
+        };
+        match key::merge_rule(&[kind]) {
+            Some(key::Merge::Newest) => {
+                for (key, value) in delta.values.range(vec![kind]..vec![kind + 1]) {
+                    push(store, key, value)?;
+                }
+            }
+            Some(key::Merge::Union) => {
+                let sets = delta.sets.range(vec![kind]..vec![kind + 1]);
+                let mut pieces: Vec<(Vec<u8>, Vec<u16>)> = Vec::new();
+                for (set, ids) in sets {
+                    for &id in ids {
+                        let high = (id >> 16) as u16;
+                        let low = id as u16;
+                        let mut key = set.clone();
+                        key.extend_from_slice(&high.to_be_bytes());
+                        match pieces.last_mut() {
+                            Some((last, lows)) if *last == key => lows.push(low),
+                            _ => pieces.push((key, vec![low])),
+                        }
+                    }
+                }
+                pieces.sort();
+                for (key, lows) in pieces {
+                    let mut value = Vec::new();
+                    idset::encode(&lows, &mut value).map_err(Error::encoding)?;
+                    push(store, &key, &value)?;
+                }
+            }
+            Some(key::Merge::Places) => {
+                let rows: Vec<_> = std::mem::take(&mut delta.places).into_values().collect();
+                for rows in rows.chunk_by(|a, b| a.chunk / PLACES_A_BLOCK == b.chunk / PLACES_A_BLOCK) {
+                    let mut value = Vec::new();
+                    encode_places(rows, &mut value);
+                    push(store, &block_key(kind, rows.first().map(|r| r.chunk), PLACES_A_BLOCK), &value)?;
+                }
+            }
+            Some(key::Merge::Texts) => {
+                let rows: Vec<_> = std::mem::take(&mut delta.texts).into_values().collect();
+                for rows in rows.chunk_by(|a, b| a.chunk / TEXTS_A_BLOCK == b.chunk / TEXTS_A_BLOCK) {
+                    let mut value = Vec::new();
+                    encode_texts(rows, &mut value);
+                    push(store, &block_key(kind, rows.first().map(|r| r.chunk), TEXTS_A_BLOCK), &value)?;
+                }
+            }
+            Some(key::Merge::EntityRows) => {
+                let rows: Vec<_> = std::mem::take(&mut delta.entity_rows).into_values().collect();
+                for rows in rows.chunk_by(|a, b| a.entity / ROWS_A_BLOCK == b.entity / ROWS_A_BLOCK) {
+                    let mut value = Vec::new();
+                    encode_rows(rows, &mut value);
+                    push(store, &block_key(kind, rows.first().map(|r| r.entity), ROWS_A_BLOCK), &value)?;
+                }
+            }
+            Some(key::Merge::SummaryRows) => {
+                let rows: Vec<_> =
+                    delta.summary_rows.iter().map(|(&unit, &tokens)| SummaryRow { unit, tokens }).collect();
+                for rows in rows.chunk_by(|a, b| a.unit / ROWS_A_BLOCK == b.unit / ROWS_A_BLOCK) {
+                    let mut value = Vec::new();
+                    encode_summary_rows(rows, &mut value);
+                    push(store, &block_key(kind, rows.first().map(|r| r.unit), ROWS_A_BLOCK), &value)?;
+                }
+            }
+            Some(key::Merge::Postings) | None => {}
+        }
+    }
+    for (field, terms) in Field::ALL.into_iter().zip(&mut delta.postings) {
+        let mut terms: Vec<_> = std::mem::take(terms).into_iter().collect();
+        terms.sort_by(|a, b| a.0.cmp(&b.0));
+        for (term, postings) in terms {
+            let postings: Vec<Posting> =
+                postings.into_iter().map(|(id, frequency)| Posting { id, frequency }).collect();
+            let value = encode_postings(store, &postings)?;
+            let stored = store_value(store, &value)?;
+            segment.push(store, &key::named(field.kind(), term.as_bytes()), &stored)?;
+        }
+    }
+    if let Some(root) = segment.finish(store)? {
+        let bytes = store.end() - start;
+        writer.state.segments.push(Segment { root, bytes, level: level_of(bytes), merging: 0, cursor: Vec::new() });
+    }
+    Ok(())
+}
+
+/// The level that a fresh segment of this size has: as deep as if it had been merged from commits of a few KiB.
+fn level_of(bytes: u64) -> u8 {
+    let mut level = 0;
+    let mut size = 64 << 10;
+    while bytes > size {
+        level += 1;
+        size *= super::merge::FAN_IN as u64;
+    }
+    level
+}
+
+fn block_key(kind: u8, id: Option<u32>, rows: u32) -> Vec<u8> {
+    key::numbered(kind, id.unwrap_or_default() / rows)
+}
+
+/// The value of a posting list: itself where it is short, else pieces in blocks of their own.
+pub(super) fn encode_postings(store: &mut StoreWriter, list: &[Posting]) -> Result<Vec<u8>> {
+    let mut value = Vec::new();
+    let mut pieces = Vec::new();
+    let mut left = list;
+    while !left.is_empty() {
+        let (piece, rest) = left.split_at(postings::piece_postings(left).clamp(1, left.len()));
+        left = rest;
+        let mut bytes = Vec::new();
+        postings::encode(piece, &mut bytes).map_err(Error::encoding)?;
+        if pieces.is_empty() && left.is_empty() && bytes.len() <= INLINE_VALUE_BYTES {
+            return Ok(bytes);
+        }
+        let (Some(first), Some(last)) = (piece.first(), piece.last()) else { continue };
+        pieces.push(Piece {
+            first_id: first.id,
+            last_id: last.id,
+            count: piece.len() as u32,
+            reference: store.append(BlockKind::Postings, &bytes, false)?,
+        });
+    }
+    PostingValue::encode_pieces(&pieces, &mut value).map_err(Error::encoding)?;
+    Ok(value)
+}

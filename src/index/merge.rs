@@ -1,0 +1,247 @@
+//! Merging segments, in bounded steps.
+//!
+//! Segments of one level are merged, eight at a time, into one of the next. A commit merges at most
+//! `max(1 MiB, 4 × its own bytes)`; a merge that needs more goes on with the next commit: the segment in the making
+//! holds the keys below a cursor, its inputs count from the cursor on, and together they are what the inputs were.
+
+use super::flush::encode_postings;
+use super::view::{damaged_value, newest_of_each, read_postings};
+use super::writer::{Writer, segment_views};
+use crate::Result;
+use crate::dictionary::{MergeCursor, SegmentBuilder, load_value, store_value};
+use crate::store::StoreWriter;
+use plica_format::chunk::{decode_places, decode_texts, encode_places, encode_texts};
+use plica_format::entity::{SummaryRow, decode_rows, decode_summary_rows, encode_rows, encode_summary_rows};
+use plica_format::key::{self, Merge};
+use plica_format::postings::{Posting, PostingValue};
+use plica_format::state::{IndexState, Segment};
+use plica_format::{FormatError, idset};
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+/// Segments of one level that are merged into one of the next.
+pub(super) const FAN_IN: usize = 8;
+/// Bytes that any commit may merge.
+const STEP_BYTES: u64 = 1 << 20;
+/// With this many segments, merging no longer waits; the format allows 256.
+const CROWDED: usize = 192;
+
+/// A merge to begin or to go on with: where its segments stand in the state.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Plan {
+    /// The segment in the making, where the merge has begun.
+    output: Option<usize>,
+    inputs: Range<usize>,
+}
+
+/// Merges as much as a commit that wrote `own_bytes` may.
+pub(super) fn step(writer: &mut Writer, own_bytes: u64) -> Result<()> {
+    let start = writer.store.end();
+    let budget = STEP_BYTES.max(own_bytes.saturating_mul(4));
+    while let Some(plan) = plan(&writer.state) {
+        let crowded = writer.state.segments.len() > CROWDED;
+        let used = writer.store.end() - start;
+        if used >= budget && !crowded {
+            break;
+        }
+        let allowed = if crowded { u64::MAX } else { budget - used };
+        run(writer, &plan, allowed)?;
+        writer.refresh_dictionary()?;
+    }
+    Ok(())
+}
+
+/// Bytes of the segments that wait to be merged.
+pub(crate) fn debt(state: &IndexState) -> u64 {
+    let mut debt = 0;
+    let mut held = 0;
+    for segment in &state.segments {
+        if held > 0 {
+            held -= 1;
+            debt += segment.bytes;
+        }
+        held = held.max(segment.merging);
+    }
+    if debt == 0
+        && let Some(plan) = plan(state)
+    {
+        debt = state.segments.get(plan.inputs).unwrap_or_default().iter().map(|segment| segment.bytes).sum();
+    }
+    debt
+}
+
+/// What to merge next: the lowest level that has enough, newest first; else a merge that was begun.
+fn plan(state: &IndexState) -> Option<Plan> {
+    // Segments behind the last merge that was begun may start a new one.
+    let mut begun = Vec::new();
+    let mut free = 0;
+    let mut at = 0;
+    while let Some(segment) = state.segments.get(at) {
+        at += 1;
+        if segment.merging > 0 {
+            let inputs = at..at + usize::from(segment.merging);
+            at = inputs.end;
+            free = at;
+            begun.push(Plan { output: Some(inputs.start - 1), inputs });
+        }
+    }
+    let tail = state.segments.get(free..).unwrap_or_default();
+    let deepest = tail.iter().map(|segment| segment.level).max().unwrap_or(0);
+    for level in 0..=deepest {
+        // The longest run at the end in which no segment is deeper, up to its last segment of this very level.
+        let run = tail.iter().rev().take_while(|segment| segment.level <= level).count();
+        let first = tail.len() - run;
+        let last = tail.iter().rposition(|segment| segment.level == level);
+        let Some(last) = last.filter(|&last| last >= first) else { continue };
+        let of_level = tail.iter().skip(first).filter(|segment| segment.level == level).count();
+        if of_level >= FAN_IN {
+            let inputs = last + 1 - first;
+            let end = if inputs > usize::from(u8::MAX) { first + usize::from(u8::MAX) } else { last + 1 };
+            return Some(Plan { output: None, inputs: free + first..free + end });
+        }
+    }
+    begun.pop()
+}
+
+/// Merges until `allowed` bytes are written or the merge is done.
+fn run(writer: &mut Writer, plan: &Plan, allowed: u64) -> Result<()> {
+    let start = writer.store.end();
+    let dictionary = writer.dictionary.clone();
+    let views = segment_views(&writer.state);
+    let inputs = views.get(plan.inputs.clone()).unwrap_or_default();
+    let output = plan.output.and_then(|at| writer.state.segments.get(at)).cloned();
+    let from = output.as_ref().map(|segment| segment.cursor.clone()).unwrap_or_default();
+    let mut builder = match &output {
+        Some(segment) => SegmentBuilder::resume(&dictionary, segment.root)?,
+        None => SegmentBuilder::new(),
+    };
+    // What is taken away can be forgotten where nothing older can hold it.
+    let oldest = plan.output.unwrap_or(plan.inputs.start) == 0;
+    let mut cursor = MergeCursor::new(&dictionary, inputs, &from)?;
+    let mut stopped = None;
+    let mut taken = 0u64;
+    while let Some(key) = cursor.key() {
+        if taken >= allowed {
+            stopped = Some(key);
+            break;
+        }
+        let mut values: Vec<Vec<u8>> = Vec::new();
+        cursor.take(&key, |leaf, stored| {
+            load_value(&dictionary.blocks, leaf, stored, |value| {
+                values.push(value.to_vec());
+                Ok(())
+            })
+        })?;
+        let before = writer.store.end();
+        if let Some(value) = merge_values(&mut writer.store, &dictionary, &key, values, oldest)? {
+            let stored = store_value(&mut writer.store, &value)?;
+            taken += (key.len() + stored.len()) as u64 + (writer.store.end() - before);
+            builder.push(&mut writer.store, &key, &stored)?;
+        }
+    }
+    let root = builder.finish(&mut writer.store)?;
+    let deepest = inputs_level(&writer.state, plan);
+    let bytes = writer.store.end() - start + output.as_ref().map_or(0, |segment| segment.bytes);
+    let inputs = plan.inputs.len();
+    let replaced = plan.output.unwrap_or(plan.inputs.start)..plan.inputs.end;
+    let merged = root.map(|root| Segment {
+        root,
+        bytes,
+        level: deepest.saturating_add(1),
+        merging: if stopped.is_some() { inputs as u8 } else { 0 },
+        cursor: stopped.clone().unwrap_or_default(),
+    });
+    match stopped {
+        // The inputs stay, and count from the cursor on.
+        Some(_) => {
+            let head = plan.output.unwrap_or(plan.inputs.start);
+            let range = if plan.output.is_some() { head..head + 1 } else { head..head };
+            writer.state.segments.splice(range, merged);
+        }
+        None => {
+            writer.state.segments.splice(replaced, merged);
+        }
+    }
+    Ok(())
+}
+
+fn inputs_level(state: &IndexState, plan: &Plan) -> u8 {
+    state.segments.get(plan.inputs.clone()).unwrap_or_default().iter().map(|segment| segment.level).max().unwrap_or(0)
+}
+
+/// The one value that stands for several of one key, oldest first; `None` where nothing is left.
+fn merge_values(
+    store: &mut StoreWriter,
+    dictionary: &crate::dictionary::Dictionary,
+    key: &[u8],
+    mut values: Vec<Vec<u8>>,
+    oldest: bool,
+) -> Result<Option<Vec<u8>>> {
+    let kind = key.first().copied().unwrap_or_default();
+    let damaged = damaged_value(kind);
+    let rule = key::merge_rule(key)
+        .ok_or_else(|| damaged(FormatError::new("key", 0, "a known kind of key", format_args!("{kind:#04x}"))))?;
+    if values.len() == 1 && rule != Merge::Postings || rule == Merge::Newest {
+        return Ok(values.pop());
+    }
+    let block = key::first_number(key).unwrap_or_default();
+    let mut out = Vec::new();
+    match rule {
+        Merge::Newest => {}
+        Merge::Union => {
+            let mut ids = BTreeSet::new();
+            for value in &values {
+                ids.extend(idset::decode(value).map_err(&damaged)?);
+            }
+            idset::encode(&ids.into_iter().collect::<Vec<_>>(), &mut out).map_err(damaged)?;
+        }
+        Merge::Places => {
+            let rows = rows(&values, |value| decode_places(block, value), |row| row.chunk).map_err(damaged)?;
+            encode_places(&rows, &mut out);
+        }
+        Merge::Texts => {
+            let rows = rows(&values, |value| decode_texts(block, value), |row| row.chunk).map_err(damaged)?;
+            encode_texts(&rows, &mut out);
+        }
+        Merge::EntityRows => {
+            let rows = rows(&values, |value| decode_rows(block, value), |row| row.entity).map_err(damaged)?;
+            encode_rows(&rows, &mut out);
+        }
+        Merge::SummaryRows => {
+            let rows: Vec<SummaryRow> =
+                rows(&values, |value| decode_summary_rows(block, value), |row| row.unit).map_err(damaged)?;
+            encode_summary_rows(&rows, &mut out);
+        }
+        Merge::Postings => {
+            let mut postings: Vec<Posting> = Vec::new();
+            for value in &values {
+                let value = PostingValue::decode(value).map_err(&damaged)?;
+                read_postings(dictionary, &value, 0, u32::MAX, &mut postings)?;
+            }
+            newest_of_each(&mut postings);
+            if oldest {
+                postings.retain(|posting| posting.frequency > 0);
+            }
+            if postings.is_empty() {
+                return Ok(None);
+            }
+            out = encode_postings(store, &postings)?;
+        }
+    }
+    Ok(Some(out))
+}
+
+/// The rows of several values, the newest of each id, ascending.
+fn rows<T>(
+    values: &[Vec<u8>],
+    decode: impl Fn(&[u8]) -> Result<Vec<T>, FormatError>,
+    id: impl Fn(&T) -> u32,
+) -> Result<Vec<T>, FormatError> {
+    let mut out = BTreeMap::new();
+    for value in values {
+        for row in decode(value)? {
+            out.insert(id(&row), row);
+        }
+    }
+    Ok(out.into_values().collect())
+}

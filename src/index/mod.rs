@@ -1,0 +1,30 @@
+//! The index: transactions, documents, the entity memory, segments and their merging, and reading it all back.
+
+mod check;
+mod delta;
+mod documents;
+mod entities;
+mod flush;
+mod log;
+mod memory;
+mod merge;
+mod open;
+mod options;
+mod reach;
+mod snapshot;
+mod stat;
+mod tail;
+mod tree;
+pub(crate) mod view;
+mod writer;
+
+pub use check::{Finding, Report};
+pub use documents::{Appended, NewChunk, Origin};
+pub use entities::Entity;
+pub use log::CommitInfo;
+pub use open::{Index, ReadOptions, Refreshed, SourceKind};
+pub use options::{Durability, MemoryScope, Options};
+pub use snapshot::{Chunk, Document, Snapshot};
+pub use stat::{Bytes, Calls, DocumentStat, Stat};
+pub use tree::{Entry, Page};
+pub use writer::{Recovered, Writer};

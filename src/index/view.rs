@@ -1,0 +1,297 @@
+//! Typed reading of what the segments of a commit, and a writer's delta above them, hold.
+
+use super::delta::Delta;
+use crate::dictionary::Dictionary;
+use crate::{Error, Result};
+use plica_format::FormatError;
+use plica_format::bytes::Reader;
+use plica_format::chunk::{Place, TextRow, decode_places, decode_texts};
+use plica_format::document::{DocumentHead, Information};
+use plica_format::entity::{EntityRow, Part, SummaryRow, decode_rows, decode_summary_rows};
+use plica_format::key::{self, Field, PLACES_A_BLOCK, ROWS_A_BLOCK, TEXTS_A_BLOCK};
+use plica_format::postings::{Posting, PostingList, PostingValue};
+use plica_format::{idset, state::IndexState};
+use std::collections::BTreeSet;
+
+/// Segments, and a delta above them where a writer reads.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    pub(crate) dictionary: &'a Dictionary,
+    pub(crate) delta: Option<&'a Delta>,
+    pub(crate) state: &'a IndexState,
+}
+
+/// Damage in the value of a key.
+pub(crate) fn damaged_value(kind: u8) -> impl Fn(FormatError) -> Error {
+    move |error| Error::Damaged {
+        offset: 0,
+        what: format!("value of a key of kind {kind:#04x}"),
+        detail: error.to_string(),
+    }
+}
+
+/// Damage that shows when two structures are held against each other.
+pub(crate) fn inconsistent(detail: impl Into<String>) -> Error {
+    Error::Damaged { offset: 0, what: "index: structures disagree".into(), detail: detail.into() }
+}
+
+/// Reads one varint that is a whole value.
+fn number(bytes: &[u8]) -> Result<u32, FormatError> {
+    let mut reader = Reader::new("number", bytes);
+    let value = reader.varint32()?;
+    reader.finish()?;
+    Ok(value)
+}
+
+impl<'a> View<'a> {
+    /// The newest value of `key`.
+    fn newest<T>(&self, key: &[u8], decode: impl Fn(&[u8]) -> Result<T, FormatError>) -> Result<Option<T>> {
+        let kind = key.first().copied().unwrap_or_default();
+        if let Some(value) = self.delta.and_then(|delta| delta.values.get(key)) {
+            return decode(value).map(Some).map_err(damaged_value(kind));
+        }
+        self.dictionary.newest(key, |value| decode(value).map_err(damaged_value(kind)))
+    }
+
+    /// The head of a document.
+    pub(crate) fn head(&self, document: u32) -> Result<Option<DocumentHead>> {
+        self.newest(&key::numbered(key::DOCUMENT, document), |bytes| DocumentHead::decode(document, bytes))
+    }
+
+    /// The number of the document with this id.
+    pub(crate) fn document_number(&self, id: &str) -> Result<Option<u32>> {
+        self.newest(&key::named(key::DOCUMENT_ID, id.as_bytes()), number)
+    }
+
+    /// The long title and metadata of a document.
+    pub(crate) fn information(&self, head: &DocumentHead) -> Result<Information> {
+        match &head.information {
+            Some(reference) => {
+                Information::decode(&self.dictionary.blocks.read(reference)?).map_err(Error::damaged_block(reference))
+            }
+            None => Ok(Information::default()),
+        }
+    }
+
+    /// The entity with this name in a scope.
+    pub(crate) fn entity_by_name(&self, scope: u32, name_key: &str) -> Result<Option<u32>> {
+        self.newest(&key::entity_name(scope, name_key), number)
+    }
+
+    /// One part of a record.
+    pub(crate) fn part(&self, entity: u32, part: u32) -> Result<Part> {
+        self.newest(&key::numbered2(key::ENTITY_PART, entity, part), Part::decode)?
+            .ok_or_else(|| inconsistent(format!("part {part} of entity {entity} is missing")))
+    }
+
+    /// All parts of a record, in order.
+    pub(crate) fn parts(&self, row: &EntityRow) -> Result<Vec<Part>> {
+        (0..row.parts).map(|part| self.part(row.entity, part)).collect()
+    }
+
+    /// The chunks with this external id, with their documents.
+    pub(crate) fn chunks_by_external_id(&self, id: &str) -> Result<Vec<(u32, u32)>> {
+        let prefix = key::external_id(id);
+        let mut found = std::collections::BTreeMap::new();
+        let length = prefix.len() + 4;
+        let take = |key: &[u8], value: &[u8], found: &mut std::collections::BTreeMap<u32, u32>| {
+            if let (true, Some(document)) = (key.len() == length, key::last_number(key)) {
+                found.insert(document, number(value).map_err(damaged_value(key::EXTERNAL_ID))?);
+            }
+            Ok::<_, Error>(())
+        };
+        self.dictionary.each_with_prefix(&prefix, |key, value| take(key, value, &mut found))?;
+        if let Some(delta) = self.delta {
+            for (key, value) in delta.values.range(prefix.clone()..).take_while(|(key, _)| key.starts_with(&prefix)) {
+                take(key, value, &mut found)?;
+            }
+        }
+        Ok(found.into_iter().collect())
+    }
+
+    /// The chunk of a document with this external id.
+    pub(crate) fn chunk_by_external_id(&self, document: u32, id: &str) -> Result<Option<u32>> {
+        let mut key = key::external_id(id);
+        key.extend_from_slice(&document.to_be_bytes());
+        self.newest(&key, number)
+    }
+
+    /// An id set by its key without the piece number, in ascending order.
+    pub(crate) fn set(&self, prefix: &[u8]) -> Result<Vec<u32>> {
+        let kind = prefix.first().copied().unwrap_or_default();
+        let mut ids = BTreeSet::new();
+        let mut sorted = Vec::new();
+        let mut sources = 0;
+        let length = prefix.len() + 2;
+        self.dictionary.each_with_prefix(prefix, |key, value| {
+            let (true, Some(piece)) = (key.len() == length, key::piece(key)) else { return Ok(()) };
+            let high = u32::from(piece) << 16;
+            sources += 1;
+            for low in idset::decode(value).map_err(damaged_value(kind))? {
+                sorted.push(high | u32::from(low));
+            }
+            Ok(())
+        })?;
+        let new = self.delta.and_then(|delta| delta.sets.get(prefix));
+        if sources > 1 || new.is_some() {
+            ids.extend(sorted);
+            ids.extend(new.into_iter().flatten());
+            return Ok(ids.into_iter().collect());
+        }
+        Ok(sorted)
+    }
+
+    /// The postings of a term in the units from `from` to `to`: ascending, the newest frequency of each, none of 0.
+    pub(crate) fn postings(&self, field: Field, term: &str, from: u32, to: u32) -> Result<Vec<Posting>> {
+        let key = key::named(field.kind(), term.as_bytes());
+        let mut out: Vec<Posting> = Vec::new();
+        self.dictionary.each(&key, |value| {
+            let value = PostingValue::decode(value).map_err(damaged_value(field.kind()))?;
+            read_postings(self.dictionary, &value, from, to, &mut out)
+        })?;
+        if let Some(delta) = self.delta {
+            delta.postings(field, term, from, to, &mut out);
+        }
+        newest_of_each(&mut out);
+        out.retain(|posting| posting.frequency > 0);
+        Ok(out)
+    }
+
+    /// The rows of a column in the blocks of ids from `from` to `to`, segment by segment, oldest first.
+    fn rows<T>(
+        &self,
+        kind: u8,
+        rows_a_block: u32,
+        (from, to): (u32, u32),
+        decode: impl Fn(u32, &[u8]) -> Result<Vec<T>, FormatError>,
+        mut sink: impl FnMut(T),
+    ) -> Result<()> {
+        for block in from / rows_a_block..=to / rows_a_block {
+            self.dictionary.each(&key::numbered(kind, block), |value| {
+                decode(block, value).map_err(damaged_value(kind))?.into_iter().for_each(&mut sink);
+                Ok(())
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Places of the chunks from `from` to `to`, ascending.
+    pub(crate) fn places(&self, from: u32, to: u32) -> Result<Vec<Place>> {
+        let mut out: Vec<Place> = Vec::new();
+        self.rows(key::CHUNK_PLACES, PLACES_A_BLOCK, (from, to), decode_places, |row| out.push(row))?;
+        if let Some(delta) = self.delta {
+            out.extend(delta.places.range(from..=to).map(|(_, place)| *place));
+        }
+        out.retain(|place| (from..=to).contains(&place.chunk));
+        out.sort_by_key(|place| place.chunk);
+        Ok(out)
+    }
+
+    /// The place of a chunk.
+    pub(crate) fn place(&self, chunk: u32) -> Result<Place> {
+        self.places(chunk, chunk)?.pop().ok_or_else(|| inconsistent(format!("the place of chunk {chunk} is missing")))
+    }
+
+    /// The text row of a chunk.
+    pub(crate) fn text_row(&self, chunk: u32) -> Result<TextRow> {
+        let mut found = self.delta.and_then(|delta| delta.texts.get(&chunk)).cloned();
+        if found.is_none() {
+            self.rows(key::CHUNK_TEXTS, TEXTS_A_BLOCK, (chunk, chunk), decode_texts, |row| {
+                if row.chunk == chunk {
+                    found = Some(row);
+                }
+            })?;
+        }
+        found.ok_or_else(|| inconsistent(format!("the text of chunk {chunk} is missing")))
+    }
+
+    /// Title and text of a chunk.
+    pub(crate) fn text(&self, row: &TextRow) -> Result<(String, String)> {
+        let payload = self.dictionary.blocks.read(&row.block)?;
+        let start = row.offset as usize;
+        let middle = start + row.title_bytes as usize;
+        let end = middle + row.text_bytes as usize;
+        let read = |range: std::ops::Range<usize>| {
+            payload.get(range).and_then(|bytes| std::str::from_utf8(bytes).ok()).map(str::to_owned)
+        };
+        match (read(start..middle), read(middle..end)) {
+            (Some(title), Some(text)) => Ok((title, text)),
+            _ => Err(Error::Damaged {
+                offset: row.block.offset,
+                what: "text block".into(),
+                detail: format!(
+                    "expected UTF-8 text of chunk {} at {start}..{end}, got {} bytes",
+                    row.chunk,
+                    payload.len()
+                ),
+            }),
+        }
+    }
+
+    /// Rows of the entities from `from` to `to`, ascending, the newest of each.
+    pub(crate) fn entity_rows(&self, from: u32, to: u32) -> Result<Vec<EntityRow>> {
+        let mut out: std::collections::BTreeMap<u32, EntityRow> = Default::default();
+        self.rows(key::ENTITY_ROWS, ROWS_A_BLOCK, (from, to), decode_rows, |row| {
+            out.insert(row.entity, row);
+        })?;
+        if let Some(delta) = self.delta {
+            out.extend(delta.entity_rows.range(from..=to).map(|(&entity, row)| (entity, *row)));
+        }
+        Ok(out.into_values().filter(|row| (from..=to).contains(&row.entity)).collect())
+    }
+
+    /// The row of an entity.
+    pub(crate) fn entity_row(&self, entity: u32) -> Result<EntityRow> {
+        if let Some(row) = self.delta.and_then(|delta| delta.entity_rows.get(&entity)) {
+            return Ok(*row);
+        }
+        self.entity_rows(entity, entity)?
+            .pop()
+            .ok_or_else(|| inconsistent(format!("the row of entity {entity} is missing")))
+    }
+
+    /// Token counts of the level-1 summaries with units from `from` to `to`, ascending.
+    pub(crate) fn summary_rows(&self, from: u32, to: u32) -> Result<Vec<SummaryRow>> {
+        let mut out: std::collections::BTreeMap<u32, u32> = Default::default();
+        self.rows(key::SUMMARY_ROWS, ROWS_A_BLOCK, (from, to), decode_summary_rows, |row| {
+            out.insert(row.unit, row.tokens);
+        })?;
+        if let Some(delta) = self.delta {
+            out.extend(delta.summary_rows.range(from..=to));
+        }
+        Ok(out.range(from..=to).map(|(&unit, &tokens)| SummaryRow { unit, tokens }).collect())
+    }
+}
+
+/// Reads the postings of one value within a range of ids.
+pub(crate) fn read_postings(
+    dictionary: &Dictionary,
+    value: &PostingValue<'_>,
+    from: u32,
+    to: u32,
+    out: &mut Vec<Posting>,
+) -> Result<()> {
+    match value {
+        PostingValue::Inline(list) => list.read_into(from, to, out).map_err(damaged_value(key::POSTINGS)),
+        PostingValue::Pieces(pieces) => {
+            for piece in pieces.iter().filter(|piece| piece.last_id >= from && piece.first_id <= to) {
+                let payload = dictionary.blocks.read(&piece.reference)?;
+                let list = PostingList::decode(&payload).map_err(Error::damaged_block(&piece.reference))?;
+                piece.check(&list).map_err(Error::damaged_block(&piece.reference))?;
+                list.read_into(from, to, out).map_err(Error::damaged_block(&piece.reference))?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// Sorts postings that were gathered oldest first and keeps the newest of each id.
+pub(crate) fn newest_of_each(postings: &mut Vec<Posting>) {
+    let ascending = postings.windows(2).all(|pair| matches!(pair, [a, b] if a.id < b.id));
+    if ascending {
+        return;
+    }
+    postings.reverse();
+    postings.sort_by_key(|posting| posting.id);
+    postings.dedup_by_key(|posting| posting.id);
+}

@@ -1,0 +1,348 @@
+//! The one writer of an index: what it holds between commits, and how a commit is made.
+//!
+//! Additions go to a delta in memory. When that passes the memory budget, and at each commit, it is written out as a
+//! segment; the commit names the segments and makes them visible at once. A writer that is dropped leaves nothing that
+//! a reader can see.
+
+use super::delta::Delta;
+use super::options::{Durability, MemoryScope, Options};
+use super::tail::Tail;
+use super::view::View;
+use super::{flush, merge};
+use crate::dictionary::{Dictionary, PageCache, SegmentView};
+use crate::store::{self, Head, StoreWriter};
+use crate::{Error, Result};
+use plica_format::chunk::TextRow;
+use plica_format::document::{DocumentHead, DocumentState};
+use plica_format::key::INDEX_SCOPE;
+use plica_format::page::Parameters;
+use plica_format::state::{IndexState, Totals};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+/// Documents that a writer keeps open in memory across a flush.
+const OPEN_DOCUMENTS: usize = 256;
+
+/// A document that a writer works on.
+#[derive(Debug)]
+pub(super) struct OpenDocument {
+    pub(super) head: DocumentHead,
+    pub(super) tail: Tail,
+    /// What of it the state's totals count.
+    pub(super) counted: Totals,
+    /// Texts of the last chunks, newest last, at most as many as the fan-out; with their ids.
+    pub(super) recent: Vec<(u32, String)>,
+    pub(super) dirty: bool,
+}
+
+/// Texts that wait for their block to fill up.
+#[derive(Debug, Default)]
+pub(super) struct TextBuffer {
+    pub(super) raw: Vec<u8>,
+    /// Rows without their block, in the order of the bytes.
+    pub(super) rows: Vec<TextRow>,
+}
+
+/// What opening a writer found and did.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Recovered {
+    /// A commit that was in doubt and was found whole: it stands.
+    pub adopted: Option<u64>,
+    /// Bytes of an unfinished commit that were cut off.
+    pub cut_bytes: u64,
+}
+
+/// The writer of an index. There is at most one at a time, in any process.
+///
+/// ```
+/// # fn main() -> plica::Result<()> {
+/// # let dir = tempfile::tempdir().unwrap();
+/// # let path = dir.path().join("notes.plica");
+/// use plica::{Index, NewChunk, Options, Writer};
+///
+/// let mut writer = Writer::create(&path, &Options::new())?;
+/// writer.add_document("notes", "My notes", "")?;
+/// writer.append_chunk("notes", &NewChunk::text("The archive keeps the letters."))?;
+/// writer.publish("notes")?;
+/// writer.commit()?;
+/// assert_eq!(Index::open(&path)?.snapshot().documents()?.len(), 1);
+/// # Ok(()) }
+/// ```
+#[derive(Debug)]
+pub struct Writer {
+    pub(super) store: StoreWriter,
+    pub(super) parameters: Parameters,
+    pub(super) options: Options,
+    pub(super) state: IndexState,
+    pub(super) delta: Delta,
+    pub(super) texts: TextBuffer,
+    pub(super) open: BTreeMap<u32, OpenDocument>,
+    pub(super) dictionary: Dictionary,
+    pub(super) cache: Arc<PageCache>,
+    recovered: Recovered,
+    /// File end after the last commit, to know what a commit wrote.
+    committed_end: u64,
+}
+
+impl Writer {
+    /// Creates an index. A path that exists is an error.
+    pub fn create(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
+        let parameters = Parameters {
+            fanout: options.fanout,
+            chunk_words: options.chunk_words,
+            memory: options.memory,
+            tokenizer: crate::text::TOKENIZER,
+        };
+        check_parameters(&parameters)?;
+        let store = StoreWriter::create(path.as_ref(), parameters, &write_options(options))?;
+        Self::over(store, options, Recovered::default())
+    }
+
+    /// Opens an index to write to it, with the default options; see [`Writer::open_with`].
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        Self::open_with(path, &Options::default())
+    }
+
+    /// Opens an index to write to it. What an earlier writer left unfinished is settled first ([`Writer::recovered`]).
+    /// What is fixed at creation is taken from the file, not from `options`.
+    ///
+    /// # Errors
+    /// [`Error::Locked`] where another writer holds the file for longer than [`Options::busy_timeout`].
+    pub fn open_with(path: impl AsRef<Path>, options: &Options) -> Result<Self> {
+        let (store, report) = StoreWriter::open(path.as_ref(), &write_options(options))?;
+        let recovered = Recovered { adopted: report.adopted, cut_bytes: report.cut_bytes };
+        Self::over(store, options, recovered)
+    }
+
+    fn over(mut store: StoreWriter, options: &Options, recovered: Recovered) -> Result<Self> {
+        let head = store.head().clone();
+        let parameters = head.commit.parameters;
+        check_parameters(&parameters)?;
+        let state = decode_state(&head)?;
+        let cache = Arc::new(PageCache::default());
+        let dictionary = dictionary(&mut store, &state, &cache)?;
+        let committed_end = store.end();
+        let options = Options {
+            fanout: parameters.fanout,
+            chunk_words: parameters.chunk_words,
+            memory: parameters.memory,
+            ..options.clone()
+        };
+        Ok(Self {
+            store,
+            parameters,
+            options,
+            state,
+            delta: Delta::default(),
+            texts: TextBuffer::default(),
+            open: BTreeMap::new(),
+            dictionary,
+            cache,
+            recovered,
+            committed_end,
+        })
+    }
+
+    /// What opening found and did.
+    pub fn recovered(&self) -> &Recovered {
+        &self.recovered
+    }
+
+    /// The options in force; what is fixed at creation is the file's.
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Path of the file.
+    pub fn path(&self) -> &Path {
+        self.store.path().unwrap_or(Path::new(""))
+    }
+
+    /// Sequence number of the last commit.
+    pub fn sequence(&self) -> u64 {
+        self.store.head().commit.sequence
+    }
+
+    /// Whether something was added since the last commit.
+    pub fn has_changes(&self) -> bool {
+        !self.delta.is_empty() || self.store.end() != self.committed_end || self.open.values().any(|d| d.dirty)
+    }
+
+    /// Commits what was added since the last commit and gives the sequence number. Without additions nothing is
+    /// written.
+    ///
+    /// # Errors
+    /// [`Error::NotCommitted`]: nothing was committed, what was added is gone, the writer can go on from the last
+    /// commit. [`Error::InDoubt`]: the commit is there whole or not at all; open a new writer to know.
+    pub fn commit(&mut self) -> Result<u64> {
+        if !self.has_changes() {
+            return Ok(self.sequence());
+        }
+        if self.parameters.memory == MemoryScope::Index {
+            if let Some(staged) = self.open.values().find(|d| d.head.state == DocumentState::Staged) {
+                return Err(Error::invalid(format!(
+                    "document {:?} is not published, and an index-wide memory commits documents whole: publish it first",
+                    staged.head.id
+                )));
+            }
+        }
+        match self.write_commit() {
+            Ok(sequence) => Ok(sequence),
+            Err(error @ (Error::InDoubt { .. } | Error::Unusable { .. })) => Err(error),
+            Err(error) => {
+                self.rollback()?;
+                Err(match error {
+                    error @ Error::NotCommitted { .. } => error,
+                    other => Error::NotCommitted { source: Box::new(other) },
+                })
+            }
+        }
+    }
+
+    fn write_commit(&mut self) -> Result<u64> {
+        self.flush()?;
+        let own = self.store.end() - self.committed_end;
+        merge::step(self, own)?;
+        let durability = match self.options.durability {
+            Durability::Immediate => store::Durability::Immediate,
+            Durability::Deferred => store::Durability::Deferred,
+        };
+        let head = self.store.commit(self.state.encode(), durability)?;
+        let sequence = head.commit.sequence;
+        self.committed_end = self.store.end();
+        Ok(sequence)
+    }
+
+    /// Makes deferred commits durable and visible ([`Durability::Deferred`]).
+    pub fn sync(&mut self) -> Result<()> {
+        self.store.sync()?;
+        self.committed_end = self.store.end();
+        Ok(())
+    }
+
+    /// Drops what was added since the last commit.
+    pub fn rollback(&mut self) -> Result<()> {
+        self.store.rollback()?;
+        self.delta = Delta::default();
+        self.texts = TextBuffer::default();
+        self.open.clear();
+        let head = self.store.head().clone();
+        self.state = decode_state(&head)?;
+        self.refresh_dictionary()
+    }
+
+    /// Writes what is in memory as a segment that the next commit will publish.
+    pub(super) fn flush(&mut self) -> Result<()> {
+        flush::flush(self)?;
+        if self.open.len() > OPEN_DOCUMENTS {
+            self.open.clear();
+        }
+        self.refresh_dictionary()
+    }
+
+    /// Flushes where the memory budget is reached.
+    pub(super) fn flush_if_full(&mut self) -> Result<()> {
+        let pages: usize = self.open.len() * 1024;
+        if self.delta.bytes() + self.texts.raw.len() + pages > self.options.memory_budget_bytes {
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Makes the dictionary follow the state's segments.
+    pub(super) fn refresh_dictionary(&mut self) -> Result<()> {
+        self.dictionary = dictionary(&mut self.store, &self.state, &self.cache)?;
+        Ok(())
+    }
+
+    /// What has been added so far, committed or not, as typed reads.
+    pub(crate) fn view(&self) -> View<'_> {
+        View { dictionary: &self.dictionary, delta: Some(&self.delta), state: &self.state }
+    }
+
+    /// The scope of a document's entity memory.
+    pub(super) fn scope(&self, document: u32) -> u32 {
+        match self.parameters.memory {
+            MemoryScope::Document => document,
+            MemoryScope::Index => INDEX_SCOPE,
+        }
+    }
+}
+
+/// The dictionary over the segments of a state.
+fn dictionary(store: &mut StoreWriter, state: &IndexState, cache: &Arc<PageCache>) -> Result<Dictionary> {
+    Ok(Dictionary { blocks: store.blocks()?, segments: segment_views(state), cache: Arc::clone(cache) })
+}
+
+/// The state that a commit names; that of creation names none.
+pub(super) fn decode_state(head: &Head) -> Result<IndexState> {
+    if head.commit.state.is_empty() {
+        return Ok(IndexState::default());
+    }
+    IndexState::decode(&head.commit.state).map_err(Error::damaged_block(&head.reference))
+}
+
+/// The segments of a state as readers take them.
+pub(super) fn segment_views(state: &IndexState) -> Vec<SegmentView> {
+    state.views().into_iter().map(|(segment, from)| SegmentView { root: segment.root, from: from.to_vec() }).collect()
+}
+
+fn write_options(options: &Options) -> store::WriteOptions {
+    store::WriteOptions {
+        busy_timeout: options.busy_timeout,
+        timestamps: options.timestamps,
+        file_id: options.file_id,
+        ..store::WriteOptions::default()
+    }
+}
+
+/// Refuses parameters that this version cannot work with.
+pub(crate) fn check_parameters(parameters: &Parameters) -> Result<()> {
+    use plica_format::limits::{FANOUT_LEAST, FANOUT_MOST};
+    if !(FANOUT_LEAST..=FANOUT_MOST).contains(&parameters.fanout) {
+        return Err(Error::invalid(format!(
+            "the fan-out must be {FANOUT_LEAST} to {FANOUT_MOST}, got {}",
+            parameters.fanout
+        )));
+    }
+    if parameters.chunk_words == 0 {
+        return Err(Error::invalid("a chunk must hold at least 1 word, got 0"));
+    }
+    if parameters.tokenizer != crate::text::TOKENIZER {
+        return Err(Error::Unsupported { what: format!("tokenizer {}", parameters.tokenizer) });
+    }
+    Ok(())
+}
+
+/// What the totals count of a document that readers see.
+pub(super) fn totals_of(head: &DocumentHead) -> Totals {
+    if head.state != DocumentState::Live {
+        return Totals::default();
+    }
+    Totals {
+        documents: 1,
+        chunks: u64::from(head.chunks),
+        text_tokens: head.text_tokens,
+        summaries: u64::from(head.summaries),
+        summary_tokens: head.summary_tokens,
+        entities: u64::from(head.entities),
+        entity_tokens: head.entity_tokens,
+    }
+}
+
+/// `totals` with what they count of one document exchanged.
+pub(super) fn recount(totals: &mut Totals, before: &Totals, after: &Totals) {
+    let exchange =
+        |total: &mut u64, before: u64, after: u64| *total = total.saturating_sub(before).saturating_add(after);
+    exchange(&mut totals.documents, before.documents, after.documents);
+    exchange(&mut totals.chunks, before.chunks, after.chunks);
+    exchange(&mut totals.text_tokens, before.text_tokens, after.text_tokens);
+    exchange(&mut totals.summaries, before.summaries, after.summaries);
+    exchange(&mut totals.summary_tokens, before.summary_tokens, after.summary_tokens);
+    exchange(&mut totals.entities, before.entities, after.entities);
+    for ((total, before), after) in totals.entity_tokens.iter_mut().zip(before.entity_tokens).zip(after.entity_tokens) {
+        exchange(total, before, after);
+    }
+}
