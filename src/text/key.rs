@@ -1,0 +1,36 @@
+//! Keys: the form in which two names are the same name.
+
+use unicase::UniCase;
+use unicode_normalization::UnicodeNormalization;
+
+/// The key of a name: NFKC, then full case folding, then runs of white space as one space, none at either end.
+///
+/// White space is the property `White_Space` and the four separators U+001C to U+001F. The key may be empty. It is
+/// not measured here: `limits::KEY_BYTES` bounds the key, not the name. The Unicode data is that of tokenizer 1.
+///
+/// ```
+/// assert_eq!(plica::text::key("  Straße\tNo. ５ "), "strasse no. 5");
+/// ```
+pub fn key(name: &str) -> String {
+    if name.is_ascii() {
+        return squeeze(&name.to_ascii_lowercase());
+    }
+    let normalised: String = name.nfkc().collect();
+    squeeze(&UniCase::unicode(normalised).to_folded_case())
+}
+
+/// Whether `c` parts words in a key.
+fn is_space(c: char) -> bool {
+    c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
+}
+
+fn squeeze(folded: &str) -> String {
+    let mut key = String::with_capacity(folded.len());
+    for word in folded.split(is_space).filter(|word| !word.is_empty()) {
+        if !key.is_empty() {
+            key.push(' ');
+        }
+        key.push_str(word);
+    }
+    key
+}
