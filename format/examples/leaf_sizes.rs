@@ -43,6 +43,11 @@ fn main() {
             println!("{error}");
         }
     }
+    let numbered = (0..10_000).map(|id| (format!("book:{id:06}"), vec![Posting { id, frequency: 1 }])).collect();
+    println!("the same for numbered ids");
+    if let Err(error) = leaves(&numbered, 10_000) {
+        println!("{error}");
+    }
     let terms = first_terms(&words, chunk_words, usize::MAX);
     if let Err(error) = lists(&terms) {
         println!("{error}");

@@ -214,3 +214,20 @@ fn a_second_form_of_the_same_entries_is_refused() {
         assert!(Leaf::decode(bad).is_err(), "{}", bad.escape_ascii());
     }
 }
+
+#[test]
+fn the_form_is_that_of_the_rule() {
+    let form = |keys: &mut dyn Iterator<Item = String>| {
+        let mut builder = LeafBuilder::new();
+        keys.for_each(|key| builder.push(key.as_bytes(), b"v").unwrap());
+        let front = builder.clone().finish_as(LeafForm::Front).unwrap();
+        let bytes = builder.finish();
+        assert!(bytes.len() <= front.len());
+        Leaf::decode(&bytes).unwrap().form()
+    };
+    assert_eq!(form(&mut (0..4000).map(|i| format!("pride:{i:06}"))), LeafForm::Fst);
+    assert_eq!(form(&mut (0..3999).map(|i| format!("pride:{i:06}"))), LeafForm::Front);
+    let irregular = |i: u32| format!("{i:05}{}", i.wrapping_mul(0x9e37_79b1) % 1000);
+    assert_eq!(form(&mut (0..5000).map(irregular)), LeafForm::Front);
+    assert_eq!(form(&mut (0..5000).map(|i| format!("{}{i:06}", "k".repeat(250)))), LeafForm::Front, "256 bytes");
+}
