@@ -124,7 +124,7 @@ impl<'a> BlockList<'a> {
     pub(super) fn open(mut reader: Reader<'a>) -> Result<Self, FormatError> {
         let count = reader.varint_at_most(LIST_POSTINGS, "a count of postings")?;
         if count <= PLAIN_POSTINGS {
-            return Err(reader.fail("more than 8 postings in blocks", count));
+            return Err(reader.fail("more than 16 postings in blocks", count));
         }
         let first_id = reader.varint32()?;
         let span = reader.varint32()?;
