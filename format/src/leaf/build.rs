@@ -11,9 +11,9 @@ use crate::limits::{LEAF_KEYS, LEAF_RAW_BYTES};
 const FST_ENTRIES_LEAST: usize = 4000;
 /// The fst form is tried where a key takes less than this in the front-coded form, lengths and restarts included.
 ///
-/// Measured (`examples/leaf_sizes.rs`): words take 4.3 bytes a key front-coded and 6 as an automaton, which is also
-/// slower to build (15 times), to check (6 times), to scan (6 times) and mostly to look up. Keys that count, such as
-/// numbered ids, take 2.3 to 2.9 bytes front-coded, and 0.2 to 0.5 as an automaton. An attempt that is not kept would
+/// Measured (`examples/leaf_sizes.rs`): words take 4.5 bytes a key front-coded and 6.2 as an automaton, which is also
+/// slower to build (9 times), to check (7 times), to scan (6 times) and to look up, misses apart. Keys that count, such
+/// as numbered ids, take 2.3 to 2.9 bytes front-coded and 0.1 to 0.4 as an automaton. An attempt that is not kept would
 /// cost milliseconds, so the mean length of what keys do not share decides whether there is one.
 const FST_KEY_BYTES_BELOW: usize = 3;
 
