@@ -114,8 +114,8 @@ struct Limit {
 /// grapheme cluster, or else at its end.
 fn cut(window: &str) -> usize {
     let start_of_last = |start: Option<usize>| start.filter(|&start| start > 0);
-    start_of_last(window.split_word_bound_indices().last().map(|last| last.0))
-        .or_else(|| start_of_last(window.grapheme_indices(true).last().map(|last| last.0)))
+    start_of_last(window.split_word_bound_indices().next_back().map(|last| last.0))
+        .or_else(|| start_of_last(window.grapheme_indices(true).next_back().map(|last| last.0)))
         .unwrap_or(window.len())
 }
 
