@@ -323,6 +323,30 @@ fn failures_mean_what_they_say_even_when_a_crash_follows() {
     assert!(refused > 5 && doubtful > 5, "{refused} refused, {doubtful} in doubt");
 }
 
+/// After a rollback other blocks of the same session, of the same lengths, come to lie at the same offsets. If the first
+/// ones reach the medium and the second ones do not, the commit is not there, though every block found has a right
+/// header and payload: only the covered checksum tells.
+#[test]
+fn blocks_of_a_rolled_back_attempt_are_not_taken_for_those_of_the_commit() {
+    let (run, mut writer) = Run::new(3);
+    let start = run.medium.log().len();
+    writer.append(BlockKind::Text, &payload(2, 0, 3_000), false).unwrap();
+    writer.blocks().unwrap();
+    writer.rollback().unwrap();
+    let reference = writer.append(BlockKind::Text, &payload(9, 0, 3_000), false).unwrap();
+    writer.blocks().unwrap();
+    writer.commit(encode_state(&[reference]), Durability::Immediate).unwrap();
+    let log = run.medium.log();
+    let [first, _cut, second, commit, intent] = &log[start..start + 5] else { panic!("five operations expected") };
+    let open = |operations: &[&Operation]| {
+        let mut image = run.base.clone();
+        operations.iter().for_each(|operation| apply(&mut image, operation));
+        open_source(Arc::new(MemorySource::new(image.into()))).unwrap().head.commit.sequence
+    };
+    assert_eq!(open(&[first, second, commit, intent]), 2);
+    assert_eq!(open(&[first, commit, intent]), 1);
+}
+
 #[test]
 fn a_creation_that_is_cut_short_leaves_no_index_or_a_whole_one() {
     let medium = SimulatedMedium::default();
