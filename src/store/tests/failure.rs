@@ -2,7 +2,7 @@
 
 use super::super::{Durability, Opened, StoreWriter, open_bytes};
 use super::simulated::SimulatedMedium;
-use super::{commit_blocks, decode_state, options, parameters};
+use super::{decode_state, encode_state, options, parameters, payload};
 use crate::format::block::{BlockKind, Reference};
 use crate::format::limits::FIRST_BLOCK_OFFSET;
 use crate::{Error, Result};
@@ -16,7 +16,14 @@ fn small_index() -> &'static [u8] {
         let medium = SimulatedMedium::default();
         let mut writer = StoreWriter::create_on(Arc::new(medium.clone()), None, parameters(), &options(1)).unwrap();
         for _ in 0..3 {
-            commit_blocks(&mut writer, 3, Durability::Immediate).unwrap();
+            let mut references = decode_state(&writer.head().commit.state);
+            for (kind, length, compress) in
+                [(BlockKind::Text, 300, true), (BlockKind::Fold, 250, false), (BlockKind::Leaf, 1, false)]
+            {
+                let bytes = payload(writer.head().commit.sequence, 0, length);
+                references.push(writer.append(kind, &bytes, compress).unwrap());
+            }
+            writer.commit(encode_state(&references), Durability::Immediate).unwrap();
         }
         drop(writer);
         medium.bytes()
