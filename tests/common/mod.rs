@@ -95,7 +95,9 @@ pub fn everything(snapshot: &Snapshot) -> String {
             })
             .unwrap();
     }
-    for question in ["Anna at the mill", "who painted Greta", "seen beside Clara", "day 7 harbour garden Tarn", "nothing"] {
+    for question in
+        ["Anna at the mill", "who painted Greta", "seen beside Clara", "day 7 harbour garden Tarn", "nothing"]
+    {
         let mut queries = vec![plica::Query::new(question).k(50).explain(true)];
         for document in snapshot.documents().unwrap() {
             queries.push(plica::Query::new(question).document(document.id).k(50).explain(true));

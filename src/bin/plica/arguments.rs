@@ -167,7 +167,13 @@ pub struct Search {
     #[arg(long, value_name = "B", value_parser = share, default_value = "0.75")]
     pub b: f64,
     /// Whose statistics weigh the terms when several documents are searched
-    #[arg(long, value_enum, value_name = "document|collection", default_value = "collection", hide_possible_values = true)]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "document|collection",
+        default_value = "collection",
+        hide_possible_values = true
+    )]
     pub stats: StatisticsArgument,
     /// Best chunks of each channel that are ranked when several documents are searched, or `all`
     #[arg(long, value_name = "P", value_parser = pool, default_value = "1000")]
@@ -387,7 +393,13 @@ pub struct Eval {
     #[arg(long, value_name = "P", value_parser = pool, default_value = "1000")]
     pub pool: usize,
     /// Whose statistics weigh the terms when several documents are searched
-    #[arg(long, value_enum, value_name = "document|collection", default_value = "collection", hide_possible_values = true)]
+    #[arg(
+        long,
+        value_enum,
+        value_name = "document|collection",
+        default_value = "collection",
+        hide_possible_values = true
+    )]
     pub stats: StatisticsArgument,
     #[command(flatten)]
     pub reading: Reading,

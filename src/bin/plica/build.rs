@@ -30,7 +30,9 @@ pub fn build(arguments: &Build) -> Outcome {
         let Some(text) = text_of(file, &progress)? else { continue };
         let writer = match &mut writer {
             Some(writer) => writer,
-            None => writer.insert(open_or_create(&arguments.index, &arguments.creation, &options(&arguments.creation))?),
+            None => {
+                writer.insert(open_or_create(&arguments.index, &arguments.creation, &options(&arguments.creation))?)
+            }
         };
         let title = sources::title_of(&file.path, &text);
         let source = Source { id: &file.id, title: &title, metadata: "", text: &text };

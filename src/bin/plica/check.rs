@@ -4,10 +4,10 @@ use crate::arguments::Check;
 use crate::failure::{Failure, Outcome};
 use crate::opening::explain;
 use crate::output::{Output, counted, visible};
-use plica::{Finding, Index, Limits, Report};
+use plica::{Index, Limits, Report};
 use serde::Serialize;
 
-#[derive(Serialize)]
+#[derive(Default, Serialize)]
 struct ReportLine<'a> {
     blocks: u64,
     bytes: u64,
@@ -31,21 +31,22 @@ pub fn check(arguments: &Check) -> Outcome {
         None => Index::open(&arguments.index),
     };
     let checked = opened.and_then(|index| index.snapshot().check(&Limits::default()));
-    let (report, whole) = match checked {
-        Ok(report) => (report, true),
-        Err(error) => {
-            let mut report = Report::default();
-            match error {
-                plica::Error::Damaged { offset, what, detail } => report.findings = vec![finding(offset, what, detail)],
-                other => return Err(explain(&arguments.index, other)),
-            }
-            (report, false)
+    let report = match &checked {
+        Ok(report) => report_line(report),
+        Err(plica::Error::Damaged { offset, what, detail }) => {
+            ReportLine { findings: vec![FindingLine { offset: *offset, what, detail }], ..ReportLine::default() }
         }
+        Err(_) => ReportLine::default(),
     };
+    if report.findings.is_empty()
+        && let Err(error) = checked
+    {
+        return Err(explain(&arguments.index, error));
+    }
     let mut out = Output::new();
     match arguments.reading.json {
-        true => out.json(&report_line(&report))?,
-        false => show(&mut out, &report, whole)?,
+        true => out.json(&report)?,
+        false => show(&mut out, &report, checked.is_ok())?,
     }
     out.flush()?;
     if report.findings.is_empty() { Ok(()) } else { Err(Failure::Findings) }
@@ -66,13 +67,13 @@ fn report_line(report: &Report) -> ReportLine<'_> {
     }
 }
 
-fn show(out: &mut Output, report: &Report, whole: bool) -> Outcome {
+fn show(out: &mut Output, report: &ReportLine<'_>, whole: bool) -> Outcome {
     for finding in &report.findings {
         out.line(format!(
             "damaged {} at offset {}: {}",
-            visible(&finding.what),
+            visible(finding.what),
             finding.offset,
-            visible(&finding.detail)
+            visible(finding.detail)
         ))?;
     }
     if !whole {

@@ -234,7 +234,9 @@ fn reason(out: &mut Output, what: &str, text: &str) -> Outcome {
     let mut lines = wrap(text, COLUMNS - what.len() - 1);
     if lines.len() > REASON_LINES {
         lines.truncate(REASON_LINES);
-        lines.extend(lines.pop().map(|line| line + " …"));
+        if let Some(last) = lines.last_mut() {
+            last.push_str(" …");
+        }
     }
     for (at, line) in lines.iter().enumerate() {
         match at {

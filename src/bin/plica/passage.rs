@@ -70,10 +70,14 @@ impl Terms {
             }
         }
         let mut chosen: Vec<String> = all.iter().skip(best.0).take(lines).cloned().collect();
-        if best.0 > 0 && let Some(first) = chosen.first_mut() {
+        if best.0 > 0
+            && let Some(first) = chosen.first_mut()
+        {
             first.insert_str(0, "… ");
         }
-        if best.0 + lines < all.len() && let Some(last) = chosen.last_mut() {
+        if best.0 + lines < all.len()
+            && let Some(last) = chosen.last_mut()
+        {
             last.push_str(" …");
         }
         chosen
@@ -141,7 +145,8 @@ mod tests {
 
     #[test]
     fn lines_are_no_longer_than_asked_and_lose_nothing() {
-        let text = "The keeper of the north light\nclimbed  the stairs. 漢字漢字漢字漢字漢字漢字 abcdefghijklmnopqrstuvwxyz";
+        let text =
+            "The keeper of the north light\nclimbed  the stairs. 漢字漢字漢字漢字漢字漢字 abcdefghijklmnopqrstuvwxyz";
         for columns in [4, 10, 30] {
             let lines = wrap(text, columns);
             assert!(lines.iter().all(|line| line.width() <= columns), "{lines:?}");

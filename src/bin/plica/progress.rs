@@ -12,10 +12,7 @@ pub struct Progress {
 impl Progress {
     /// Work of so many bytes.
     pub fn bytes(total: u64) -> Self {
-        Self::new(
-            ProgressBar::new(total),
-            "{bar:24} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left  {wide_msg}",
-        )
+        Self::new(ProgressBar::new(total), "{bar:24} {bytes} of {total_bytes}, {bytes_per_sec}, {eta} left  {wide_msg}")
     }
 
     /// Work whose end is not known.

@@ -48,7 +48,13 @@ pub fn tree(arguments: &Tree) -> Outcome {
                 .iter()
                 .map(|listed| {
                     let (level, (first, count)) = entry(listed);
-                    EntryLine { level, first, count, summary: listed.summary.as_deref(), chunk: listed.chunk.as_deref() }
+                    EntryLine {
+                        level,
+                        first,
+                        count,
+                        summary: listed.summary.as_deref(),
+                        chunk: listed.chunk.as_deref(),
+                    }
                 })
                 .collect(),
         };

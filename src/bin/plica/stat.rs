@@ -148,12 +148,8 @@ fn show(out: &mut Output, stat: &Stat, parameters: &str) -> Outcome {
         .docs
         .iter()
         .map(|document| {
-            let numbers = [
-                u64::from(document.chunks),
-                document.calls.accepted,
-                document.calls.expected,
-                document.calls.given,
-            ];
+            let numbers =
+                [u64::from(document.chunks), document.calls.accepted, document.calls.expected, document.calls.given];
             std::iter::once(visible(&document.id)).chain(numbers.map(grouped)).collect()
         })
         .collect();
