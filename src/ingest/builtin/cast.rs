@@ -1,0 +1,193 @@
+//! The cast of a chunk: its names gathered into entities.
+//!
+//! Names with the same words are one entity. A shorter name that is the start or the end of exactly one longer name
+//! of the chunk ("Porcaro" beside "Jeff Porcaro") is that entity, under conditions that keep towns apart from the
+//! clubs named after them.
+
+use super::lexicon::{self, FEMALE, FUNCTION, HONORIFIC, ORGANISATION, PERSON, PLACE, UTTERS, WORK, EVENT};
+use super::names::Span;
+use super::scan::{Gap, Scan};
+use std::collections::HashMap;
+
+/// Most entities of one chunk.
+pub(super) const ENTITIES: usize = 400;
+/// Mentions kept of one entity; more are only counted.
+const MENTIONS: usize = 64;
+
+/// What a thing is; empty where not known.
+pub(super) type Kind = &'static str;
+
+/// The kind that the classes of a head noun speak for.
+pub(super) fn kind_of(class: u16) -> Kind {
+    // "general", "judge" and the like are people before they are anything else.
+    for (bit, kind) in [(PERSON, "person"), (WORK, "work"), (ORGANISATION, "organisation"), (PLACE, "place"), (EVENT, "event")] {
+        if class & bit != 0 {
+            return kind;
+        }
+    }
+    ""
+}
+
+/// An entity of the chunk.
+#[derive(Debug, Default)]
+pub(super) struct Entity {
+    pub(super) name: String,
+    /// The words of the name in small letters, honorifics included.
+    pub(super) words: Vec<String>,
+    pub(super) kind: Kind,
+    pub(super) aliases: Vec<String>,
+    pub(super) descriptions: Vec<String>,
+    /// Its first mentions.
+    pub(super) mentions: Vec<Span>,
+    pub(super) count: u32,
+    /// The entity it turned out to be.
+    pub(super) same_as: Option<usize>,
+    /// Whether it heads the chunk.
+    pub(super) is_title: bool,
+}
+
+impl Entity {
+    /// Words that are honorifics at the head of the name.
+    pub(super) fn honorifics(&self) -> usize {
+        let n = self.words.iter().take_while(|w| lexicon::classes(w) & HONORIFIC != 0).count();
+        n.min(self.words.len() - 1)
+    }
+
+    pub(super) fn is_female(&self) -> bool {
+        self.words.iter().take(self.honorifics()).any(|w| lexicon::classes(w) & FEMALE != 0)
+    }
+}
+
+/// The entities of a chunk, in the order of their first mention, the title first.
+#[derive(Debug, Default)]
+pub(super) struct Cast {
+    pub(super) entities: Vec<Entity>,
+    by_key: HashMap<String, usize>,
+}
+
+impl Cast {
+    /// The entity of that name, made where it is new; `None` when the chunk has too many.
+    pub(super) fn enter(&mut self, name: String) -> Option<usize> {
+        let words = words_of(&name);
+        let key = words.join(" ");
+        if key.is_empty() {
+            return None;
+        }
+        if let Some(&at) = self.by_key.get(&key) {
+            return Some(at);
+        }
+        if self.entities.len() >= ENTITIES {
+            return None;
+        }
+        let at = self.entities.len();
+        self.by_key.insert(key, at);
+        self.entities.push(Entity { name, words, ..Entity::default() });
+        Some(at)
+    }
+
+    /// The entity that a name stands for, after what was merged.
+    pub(super) fn find(&self, name: &str) -> Option<usize> {
+        let at = *self.by_key.get(&words_of(name).join(" "))?;
+        Some(self.entities[at].same_as.unwrap_or(at))
+    }
+
+    /// Enters the names of the text.
+    pub(super) fn enter_spans(&mut self, scan: &Scan<'_>, spans: &[Span]) {
+        for span in spans {
+            if let Some(at) = self.enter(squeeze(scan.slice(span.first, span.last))) {
+                let entity = &mut self.entities[at];
+                entity.count += 1;
+                if entity.mentions.len() < MENTIONS {
+                    entity.mentions.push(*span);
+                }
+                if entity.kind.is_empty() {
+                    entity.kind = kind_in_context(scan, span);
+                }
+            }
+        }
+    }
+
+    /// Makes an alias of `at`, unless it is the name or there already.
+    pub(super) fn alias(&mut self, at: usize, alias: String) {
+        let words = words_of(&alias);
+        let entity = &mut self.entities[at];
+        if !words.is_empty() && entity.words != words && !entity.aliases.iter().any(|a| words_of(a) == words) {
+            entity.aliases.push(alias);
+        }
+    }
+
+    /// Declares `short` to be `long`: mentions move over.
+    pub(super) fn merge(&mut self, short: usize, long: usize) {
+        if short == long || self.entities[short].same_as.is_some() {
+            return;
+        }
+        let long = self.entities[long].same_as.unwrap_or(long);
+        if short == long {
+            return;
+        }
+        let (mentions, count) = (std::mem::take(&mut self.entities[short].mentions), self.entities[short].count);
+        let kind = self.entities[short].kind;
+        let room = MENTIONS.saturating_sub(self.entities[long].mentions.len());
+        let entity = &mut self.entities[long];
+        entity.mentions.extend(mentions.into_iter().take(room));
+        entity.mentions.sort_by_key(|m| m.first);
+        entity.count += count;
+        if entity.kind.is_empty() {
+            entity.kind = kind;
+        }
+        self.entities[short].same_as = Some(long);
+    }
+}
+
+/// A name on one line, without marks of italics.
+pub(super) fn squeeze(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for word in text.split(|c: char| c.is_whitespace() || c == '_').filter(|w| !w.is_empty()) {
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(word);
+    }
+    out
+}
+
+/// The words of a name in small letters, punctuation left out.
+pub(super) fn words_of(name: &str) -> Vec<String> {
+    Scan::new(name).words.iter().map(|w| w.text.to_lowercase()).collect()
+}
+
+/// What the words of a name, and those beside it, say of its kind.
+fn kind_in_context(scan: &Scan<'_>, span: &Span) -> Kind {
+    let words = &scan.words;
+    let run = &words[span.first..span.last];
+    let (first, last) = (&run[0], &run[run.len() - 1]);
+    if run.len() > 1 && first.is(HONORIFIC) {
+        return "person";
+    }
+    if run.len() > 1 {
+        let head = run.iter().position(|w| w.text == "of").map_or(last, |of| &run[of.saturating_sub(1)]);
+        let class = head.class & (PLACE | ORGANISATION | EVENT | WORK);
+        if class != 0 {
+            return kind_of(class);
+        }
+        if first.class & PLACE != 0 && matches!(first.text, "Mount" | "Lake" | "Cape" | "Fort" | "Port" | "River" | "Isle") {
+            return "place";
+        }
+    }
+    // "the actor John Smith", "said Elizabeth", "Elizabeth replied".
+    if first.gap.is_space() && span.first > 0 {
+        let before = &words[span.first - 1];
+        if !before.is_capital() && before.is(PERSON | UTTERS) {
+            return "person";
+        }
+    }
+    if let Some(next) = words.get(span.last)
+        && next.gap.is_space()
+        && !last.possessive
+        && next.is(UTTERS)
+        && !next.is(FUNCTION)
+    {
+        return "person";
+    }
+    if span.quoted && first.gap.has(Gap::QUOTE) && run.len() > 1 { "work" } else { "" }
+}
