@@ -1,7 +1,7 @@
 //! Other names: short forms, acronyms, and names that the text itself gives as another name.
 
 use super::cast::{Cast, squeeze};
-use super::lexicon::{FUNCTION, MONTH};
+use super::lexicon::{self, CONNECTOR, FUNCTION, MONTH};
 use super::names::{Span, is_roman};
 use super::scan::{Gap, Scan, Shape, Word};
 
@@ -57,13 +57,40 @@ pub(super) fn short_forms(cast: &mut Cast, local: bool) {
     }
 }
 
+/// Gives "Miss Elizabeth Bennet" the alias "Elizabeth Bennet". A wife is not named by her husband's first name alone,
+/// and what a saint or a general heads may be a town or a company, so those are left.
+pub(super) fn without_honorifics(cast: &mut Cast) {
+    const PLAIN: [&str; 16] = [
+        "mr.", "mr", "miss", "ms.", "ms", "dr.", "dr", "doctor", "professor", "prof.", "sir", "captain", "colonel",
+        "lieutenant", "senator", "president",
+    ];
+    for at in 0..cast.entities.len() {
+        let e = &cast.entities[at];
+        let bare = e.words.len() - e.honorifics();
+        if e.is_title || e.honorifics() != 1 || !(2..=4).contains(&bare) || !PLAIN.contains(&e.words[0].as_str()) {
+            continue;
+        }
+        if e.words.iter().skip(1).any(|w| lexicon::classes(w) & !CONNECTOR != 0) {
+            continue;
+        }
+        let Some((_, name)) = e.name.split_once(' ') else { continue };
+        let name = name.to_owned();
+        if let Some(other) = cast.find(&name)
+            && !cast.entities[other].is_title
+        {
+            cast.merge(other, at);
+        }
+        cast.alias(at, name);
+    }
+}
+
 /// Whether the name of `short` may stand for `long`.
 fn is_short_form(cast: &Cast, short: usize, long: usize) -> bool {
     let (s, l) = (&cast.entities[short], &cast.entities[long]);
     if short == long || s.words.len() >= l.words.len() {
         return false;
     }
-    let person = l.kind == "person" || (l.kind.is_empty() && s.kind == "person");
+    let person = l.kind == "person" || (matches!(l.kind, "" | "work") && s.kind == "person");
     let titled = s.honorifics() > 0;
     if l.words.ends_with(&s.words) {
         // "Darcy" is Mr. Darcy before it is Miss Darcy; "Carolina" is not "North Carolina".
@@ -71,9 +98,11 @@ fn is_short_form(cast: &Cast, short: usize, long: usize) -> bool {
     }
     if titled {
         // "Lady Catherine" of "Lady Catherine de Bourgh", "Mr. Darcy" of "Mr. Fitzwilliam Darcy".
-        return l.words.starts_with(&s.words) || (l.words[0] == s.words[0] && s.words.len() == 2 && l.words.last() == s.words.last());
+        // (A family has several misses.)
+        let bare = l.words[0] == s.words[0] && s.words.len() == 2 && l.words.last() == s.words.last();
+        return l.words.starts_with(&s.words) || (bare && !l.is_female());
     }
-    person && s.kind != "place" && l.words[l.honorifics()..].starts_with(&s.words)
+    person && s.kind != "place" && !l.is_noble() && l.words[l.honorifics()..].starts_with(&s.words)
 }
 
 /// A name given for another: the first is the place of a span, the second the alias.

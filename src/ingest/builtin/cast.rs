@@ -4,9 +4,9 @@
 //! of the chunk ("Porcaro" beside "Jeff Porcaro") is that entity, under conditions that keep towns apart from the
 //! clubs named after them.
 
-use super::lexicon::{self, FEMALE, FUNCTION, HONORIFIC, ORGANISATION, PERSON, PLACE, UTTERS, WORK, EVENT};
+use super::lexicon::{self, EVENT, FEMALE, HONORIFIC, ORGANISATION, PERSON, PLACE, UTTERS, WORK};
 use super::names::Span;
-use super::scan::{Gap, Scan};
+use super::scan::{Gap, Scan, Shape};
 use std::collections::HashMap;
 
 /// Most entities of one chunk.
@@ -40,6 +40,12 @@ pub(super) struct Entity {
     /// Its first mentions.
     pub(super) mentions: Vec<Span>,
     pub(super) count: u32,
+    /// Mentions as someone who acts or speaks.
+    acts: u32,
+    /// Mentions as somewhere to be.
+    holds: u32,
+    /// Mentions within quotation marks.
+    quotes: u32,
     /// The entity it turned out to be.
     pub(super) same_as: Option<usize>,
     /// Whether it heads the chunk.
@@ -51,6 +57,30 @@ impl Entity {
     pub(super) fn honorifics(&self) -> usize {
         let n = self.words.iter().take_while(|w| lexicon::classes(w) & HONORIFIC != 0).count();
         n.min(self.words.len() - 1)
+    }
+
+    /// Counts what the words beside a mention speak for.
+    fn weigh(&mut self, scan: &Scan<'_>, span: &Span) {
+        let words = &scan.words;
+        let (first, last) = (&words[span.first], &words[span.last - 1]);
+        let before = span.first.checked_sub(1).map(|i| &words[i]).filter(|_| first.gap.is_space() || first.gap == Gap::QUOTE);
+        let behind = words.get(span.last);
+        // "in the house", "at Longbourn", but "in Elizabeth's room".
+        let within = before.is_some_and(|w| matches!(w.text, "in" | "at" | "near" | "from" | "to" | "In" | "At"));
+        if within && first.gap.is_space() {
+            self.holds += u32::from(!last.possessive && before.is_some_and(|w| w.text != "to" && w.text != "from"));
+            return;
+        }
+        // "the actor John Smith", "said Elizabeth", "Elizabeth replied", "“Lizzy,” cried she".
+        let titled = before.is_some_and(|w| !w.is_capital() && w.is(PERSON | UTTERS)) && first.gap.is_space();
+        let does = behind.is_some_and(|w| w.gap.is_space() && !last.possessive && w.shape == Shape::Lower && w.is(UTTERS));
+        self.acts += u32::from(titled || does);
+        self.quotes += u32::from(span.quoted && behind.is_some_and(|w| w.gap == Gap::QUOTE));
+    }
+
+    /// Whether the honorific is one that goes with a first name ("Lady Catherine").
+    pub(super) fn is_noble(&self) -> bool {
+        self.honorifics() > 0 && matches!(self.words[0].as_str(), "lady" | "lord" | "sir" | "dame" | "king" | "queen" | "prince" | "princess")
     }
 
     pub(super) fn is_female(&self) -> bool {
@@ -101,9 +131,21 @@ impl Cast {
                     entity.mentions.push(*span);
                 }
                 if entity.kind.is_empty() {
-                    entity.kind = kind_in_context(scan, span);
+                    entity.kind = kind_of_name(scan, span);
                 }
+                entity.weigh(scan, span);
             }
+        }
+        for entity in self.entities.iter_mut().filter(|e| e.kind.is_empty()) {
+            entity.kind = if entity.acts > entity.holds {
+                "person"
+            } else if entity.holds > entity.acts + 1 {
+                "place"
+            } else if entity.quotes > 0 && entity.quotes == entity.count {
+                "work"
+            } else {
+                ""
+            };
         }
     }
 
@@ -156,38 +198,23 @@ pub(super) fn words_of(name: &str) -> Vec<String> {
     Scan::new(name).words.iter().map(|w| w.text.to_lowercase()).collect()
 }
 
-/// What the words of a name, and those beside it, say of its kind.
-fn kind_in_context(scan: &Scan<'_>, span: &Span) -> Kind {
-    let words = &scan.words;
-    let run = &words[span.first..span.last];
+/// What the words of a name say of its kind.
+fn kind_of_name(scan: &Scan<'_>, span: &Span) -> Kind {
+    let run = &scan.words[span.first..span.last];
     let (first, last) = (&run[0], &run[run.len() - 1]);
-    if run.len() > 1 && first.is(HONORIFIC) {
+    if run.len() == 1 {
+        return "";
+    }
+    let head = run.iter().position(|w| w.text == "of").map_or(last, |of| &run[of.saturating_sub(1)]);
+    let class = head.class & (PLACE | ORGANISATION | EVENT | WORK);
+    if class != 0 && head.is_capital() {
+        return kind_of(class);
+    }
+    if first.is(HONORIFIC) {
         return "person";
     }
-    if run.len() > 1 {
-        let head = run.iter().position(|w| w.text == "of").map_or(last, |of| &run[of.saturating_sub(1)]);
-        let class = head.class & (PLACE | ORGANISATION | EVENT | WORK);
-        if class != 0 {
-            return kind_of(class);
-        }
-        if first.class & PLACE != 0 && matches!(first.text, "Mount" | "Lake" | "Cape" | "Fort" | "Port" | "River" | "Isle") {
-            return "place";
-        }
+    if matches!(first.text, "Mount" | "Lake" | "Cape" | "Fort" | "Port" | "River" | "Isle") {
+        return "place";
     }
-    // "the actor John Smith", "said Elizabeth", "Elizabeth replied".
-    if first.gap.is_space() && span.first > 0 {
-        let before = &words[span.first - 1];
-        if !before.is_capital() && before.is(PERSON | UTTERS) {
-            return "person";
-        }
-    }
-    if let Some(next) = words.get(span.last)
-        && next.gap.is_space()
-        && !last.possessive
-        && next.is(UTTERS)
-        && !next.is(FUNCTION)
-    {
-        return "person";
-    }
-    if span.quoted && first.gap.has(Gap::QUOTE) && run.len() > 1 { "work" } else { "" }
+    ""
 }

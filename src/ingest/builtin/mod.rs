@@ -75,6 +75,7 @@ fn update(input: &UpdateInput<'_>) -> Vec<EntityUpdate> {
             cast.entities[at].kind = phrase.kind;
         }
     }
+    aliases::without_honorifics(&mut cast);
     aliases::short_forms(&mut cast, subject.is_some());
     for phrase in &phrases {
         if let Some(at) = place(&cast, phrase.span) {
@@ -99,10 +100,12 @@ fn update(input: &UpdateInput<'_>) -> Vec<EntityUpdate> {
 /// Adds to each entity the sentence of its first mention.
 fn describe(cast: &mut Cast, scan: &Scan<'_>, title: &str) {
     let prefix = if title.is_empty() { String::new() } else { format!("{}: ", clean(title, DESCRIPTION_BYTES / 2)) };
+    let mut used = HashSet::new();
     let cast_title = (!title.is_empty()).then_some(title);
     for e in cast.entities.iter_mut().filter(|e| e.same_as.is_none() && !e.is_title) {
         if let Some(m) = e.mentions.first() {
-            let text = sentence_around(scan, m.sentence, m.first, knob("PD", DESCRIPTION_BYTES));
+            let limit = if used.insert(m.sentence) { knob("PD", DESCRIPTION_BYTES) } else { knob("PE", 100) };
+            let text = sentence_around(scan, m.sentence, m.first, limit);
             let has = knob("PT", 0) == 1 && cast_title.is_some_and(|t| text.contains(&t));
             if knob("PF", 0) == 1 && !e.descriptions.is_empty() { continue }
             if has { e.descriptions.push(text); } else {

@@ -5,7 +5,7 @@
 //! the chunk, its title, the history or a recalled record), a possessive ending, or a verb behind it; and a word that
 //! the chunk also has in small letters is no name. Words of a grammatical duty never start or end one.
 
-use super::lexicon::{COPULA, CONNECTOR, FUNCTION, HEADING, HONORIFIC, MONTH, UTTERS};
+use super::lexicon::{CONNECTOR, COPULA, FEMALE, FUNCTION, HEADING, HONORIFIC, MONTH, UTTERS};
 use super::scan::{Gap, Scan, Sentence, Shape, Word};
 use std::collections::HashMap;
 
@@ -138,7 +138,9 @@ fn extend(words: &[Word<'_>], first: usize, limit: usize) -> usize {
         if before.possessive && (end - first > 1 || before.is(HONORIFIC)) {
             break;
         }
-        let pronoun = word.text == "I" && words.get(end + 1).is_some_and(|w| w.gap.is_space() && !w.is(FUNCTION | CONNECTOR | COPULA));
+        // "Elizabeth I of England", but "Elizabeth I think".
+        let pronoun = word.text == "I"
+            && (words[first].is(HONORIFIC) || words.get(end + 1).is_some_and(|w| w.gap.is_space() && !w.is(CONNECTOR)));
         if (word.is_capital() && !pronoun) || (word.shape == Shape::Number && word.text.len() <= 4 && !before.is(MONTH)) {
             end += 1;
             continue;
@@ -167,6 +169,15 @@ fn is_joint(words: &[Word<'_>], first: usize, end: usize, joint: &str) -> bool {
 
 /// Cuts words of a grammatical duty from both ends.
 fn trim(words: &[Word<'_>], first: &mut usize, last: &mut usize, usage: &Usage) {
+    // "Console Lady Catherine": a capital that is due anyway, before a title, is no part of the name.
+    if *last - *first > 2
+        && is_capital_due(&words[*first])
+        && !words[*first].is(HONORIFIC)
+        && words[*first + 1].is(FEMALE)
+        && usage.written(&words[*first]).capital == 0
+    {
+        *first += 1;
+    }
     while first < last {
         let word = &words[*first];
         let alone = *last - *first == 1;
