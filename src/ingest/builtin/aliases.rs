@@ -60,9 +60,9 @@ pub(super) fn short_forms(cast: &mut Cast, local: bool) {
 /// Gives "Miss Elizabeth Bennet" the alias "Elizabeth Bennet". A wife is not named by her husband's first name alone,
 /// and what a saint or a general heads may be a town or a company, so those are left.
 pub(super) fn without_honorifics(cast: &mut Cast) {
-    const PLAIN: [&str; 16] = [
-        "mr.", "mr", "miss", "ms.", "ms", "dr.", "dr", "doctor", "professor", "prof.", "sir", "captain", "colonel",
-        "lieutenant", "senator", "president",
+    const PLAIN: [&str; 13] = [
+        "mr", "miss", "ms", "dr", "doctor", "professor", "prof", "sir", "captain", "colonel", "lieutenant", "senator",
+        "president",
     ];
     for at in 0..cast.entities.len() {
         let e = &cast.entities[at];

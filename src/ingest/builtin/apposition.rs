@@ -3,11 +3,15 @@
 //! Both give a phrase whose head noun tells the kind. A definite phrase that singles its bearer out ("the master of
 //! Pemberley") is also a name by which it may be called.
 
-use super::cast::{Kind, kind_of};
-use super::lexicon::{COPULA, EVENT, FUNCTION, ONE_OF, ORGANISATION, PERSON, PHRASE_END, PLACE, WORK};
+use super::cast::{Cast, Kind, kind_of, squeeze};
+use super::lexicon::{COPULA, EVENT, FUNCTION, ONE_OF, ORGANISATION, PERSON, PHRASE_END, PLACE, UTTERS, WORK};
 use super::names::Span;
 use super::scan::{Gap, Scan, Word};
 
+/// Words after which a phrase goes on about something else.
+const UNBOUND: u16 = COPULA;
+/// Longest phrase that serves as a name, in words.
+const MOST_NAME_WORDS: usize = 8;
 /// Longest phrase, in words.
 const PHRASE_WORDS: usize = 14;
 /// Words of a definition that are looked through for its head.
@@ -20,8 +24,9 @@ pub(super) struct Phrase {
     pub(super) first: usize,
     pub(super) last: usize,
     pub(super) kind: Kind,
-    /// Whether the phrase fits only one bearer.
+    /// Whether the phrase, up to `name_end`, fits only one bearer.
     pub(super) singles_out: bool,
+    pub(super) name_end: usize,
     /// Whether it is the predicate of a definition, and not an apposition.
     pub(super) defines: bool,
 }
@@ -90,7 +95,9 @@ fn definition(scan: &Scan<'_>, spans: &[Span], span: &Span, limit: usize, place:
     }
     let last = (verb + 2..limit).find(|&i| words[i].gap.has(Gap::OTHER)).unwrap_or(limit);
     let kind = kind_of(head_class(words, verb + 1, last));
-    Some(Phrase { span: place, first: verb + 1, last, kind, singles_out: false, defines: true })
+    let name_end = (verb + 2..last).find(|&i| !words[i].gap.is_space() || words[i].is(UNBOUND) || words[i].text == "by").unwrap_or(last);
+    let singles_out = super::knob("PX", 1) == 1 && article.text == "the" && singles_out(&words[verb + 1..name_end]);
+    Some(Phrase { span: place, first: verb + 1, last, kind, singles_out, name_end, defines: true })
 }
 
 /// The verb of "X (born …), the Y, is a Z": behind the name, or behind its closed brackets or second comma.
@@ -133,13 +140,53 @@ fn phrase(words: &[Word<'_>], first: usize, last: usize, span: usize) -> Option<
     if class & NOUNS == 0 {
         return None;
     }
-    let definite = matches!(run[0].text, "the" | "The");
-    // A phrase about another name, or one of two words that are no mere class.
-    let named = run[1..].iter().any(|w| w.is_capital());
-    let relation = run.len() == 2 && run[0].possessive && run[1].is(ONE_OF);
-    let narrow = !run.iter().any(|w| w.is(COPULA) || matches!(w.text, "who" | "which" | "that"));
-    let singles_out = narrow && run.len() <= 8 && ((definite && (named || run.len() == 3)) || relation);
-    Some(Phrase { span, first, last, kind: kind_of(class), singles_out, defines: false })
+    Some(Phrase { span, first, last, kind: kind_of(class), singles_out: singles_out(run), name_end: last, defines: false })
+}
+
+/// Whether a phrase is definite and narrow enough to be a name: it holds another name ("the master of Pemberley"), is
+/// two words that are no mere class ("the lighthouse keeper"), or is a relation of which there is one ("Ada's mother").
+fn singles_out(run: &[Word<'_>]) -> bool {
+    let Some((article, rest)) = run.split_first() else { return false };
+    let narrow = (2..=MOST_NAME_WORDS).contains(&run.len()) && !run.iter().any(|w| w.is(COPULA) || matches!(w.text, "who" | "which" | "that"));
+    let named = rest.iter().any(|w| w.is_capital());
+    let relation = run.len() == 2 && article.possessive && run[1].is(ONE_OF);
+    let compound = run.len() == 3 && rest.iter().all(|w| !w.is(FUNCTION));
+    narrow && (matches!(article.text, "the" | "The") && (named || compound) || relation)
+}
+
+/// Enters those who are only described: "the master of Pemberley", "the second Bennet daughter".
+pub(super) fn roles(scan: &Scan<'_>, spans: &[Span], phrases: &[Phrase], cast: &mut Cast) {
+    let words = &scan.words;
+    for (i, span) in spans.iter().enumerate() {
+        let start = scan.sentences[span.sentence].first;
+        // Back from the name to "the", with a person's noun on the way or right behind the name.
+        let Some(first) = (start.max(span.first.saturating_sub(5))..span.first).rev().find(|&f| matches!(words[f].text, "the" | "The")) else { continue };
+        let between = &words[first + 1..span.first];
+        if between.iter().any(|w| !w.gap.is_space()) || !words[span.first].gap.is_space() {
+            continue;
+        }
+        let of = between.len() > 1 && between[between.len() - 1].text == "of" && is_role(&between[between.len() - 2]);
+        let noun = words.get(span.last).filter(|w| w.gap.is_space() && !words[span.last - 1].possessive && is_role(w));
+        let last = match (of, noun) {
+            (true, _) => span.last,
+            (false, Some(_)) if between.iter().all(|w| !w.is(PHRASE_END)) => span.last + 1,
+            _ => continue,
+        };
+        if between.iter().any(|w| w.is(COPULA)) || phrases.iter().any(|p| p.first <= first && last <= p.last) {
+            continue;
+        }
+        let name = format!("the {}", squeeze(scan.slice(first + 1, last)));
+        if let Some(at) = cast.enter(name) {
+            let entity = &mut cast.entities[at];
+            entity.kind = "person";
+            entity.mentions.push(Span { first, last, sentence: span.sentence, quoted: false });
+        }
+        let _ = i;
+    }
+}
+
+fn is_role(word: &Word<'_>) -> bool {
+    word.is(PERSON) && !word.is_capital() && !word.is(FUNCTION | UTTERS) && !matches!(word.text, "model" | "character")
 }
 
 /// Classes of the head of a noun phrase: its last noun before a preposition or a clause.

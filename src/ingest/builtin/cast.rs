@@ -193,9 +193,14 @@ pub(super) fn squeeze(text: &str) -> String {
     out
 }
 
-/// The words of a name in small letters, punctuation left out.
+/// The words of a name in small letters, without punctuation around them and possessive endings.
 pub(super) fn words_of(name: &str) -> Vec<String> {
-    Scan::new(name).words.iter().map(|w| w.text.to_lowercase()).collect()
+    let strip = |w: &'_ str| -> String {
+        let w = w.trim_matches(|c: char| !c.is_alphanumeric());
+        let w = w.strip_suffix("'s").or_else(|| w.strip_suffix("’s")).unwrap_or(w);
+        w.to_lowercase()
+    };
+    name.split_whitespace().map(strip).filter(|w| !w.is_empty()).collect()
 }
 
 /// What the words of a name say of its kind.

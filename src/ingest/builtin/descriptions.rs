@@ -45,19 +45,48 @@ pub(super) fn head(text: &str, limit: usize) -> &str {
     &text[..end]
 }
 
-/// The sentence at `place`, or the part of a long one around the word `at`.
+/// The sentence at `place` without its brackets (but for one that holds the word `at`), or the part of a long one around
+/// that word.
 pub(super) fn sentence_around(scan: &Scan<'_>, place: usize, at: usize, limit: usize) -> String {
     let sentence = &scan.sentences[place];
-    let text = &scan.text[sentence.start..sentence.end];
-    if text.len() <= limit {
-        return clean(text, limit);
-    }
-    // Start so many words back that the mention stands in the middle.
     let centre = scan.words[at].start;
+    // A window around the mention bounds the work on a sentence without end.
+    let reach = 2 * limit;
     let mut first = at;
-    while first > sentence.first && centre - scan.words[first - 1].start < limit / 2 {
+    while first > sentence.first && centre - scan.words[first - 1].start < reach {
         first -= 1;
     }
-    let end = sentence.end.min(scan.words[first].start + 2 * limit);
-    clean(head(&scan.text[scan.words[first].start..sentence.end], end - scan.words[first].start), limit)
+    let start = scan.words[first].start;
+    let window = head(&scan.text[start..sentence.end], centre - start + reach);
+    let (text, centre) = without_brackets(window, centre - start);
+    if text.len() <= limit {
+        return clean(&text, limit);
+    }
+    let mut from = centre.saturating_sub(limit / 2);
+    if from > 0 {
+        from = text[..centre].char_indices().filter(|&(i, c)| i >= from && c == ' ').map(|(i, _)| i).next().unwrap_or(centre);
+    }
+    clean(&text[from..], limit)
+}
+
+/// Drops bracketed parts that do not hold the byte `keep`; says where that byte is now.
+fn without_brackets(text: &str, keep: usize) -> (String, usize) {
+    let (mut out, mut centre, mut from) = (String::with_capacity(text.len()), keep, 0);
+    while let Some(open) = text[from..].find('(').map(|i| from + i) {
+        let Some(close) = text[open..].find(')').map(|i| open + i + 1) else { break };
+        if (open..close).contains(&keep) {
+            out.push_str(&text[from..close]);
+        } else {
+            out.push_str(text[from..open].trim_end_matches(' '));
+            if close <= keep {
+                centre = out.len() + keep - close;
+            }
+        }
+        from = close;
+    }
+    out.push_str(&text[from..]);
+    while !out.is_char_boundary(centre) {
+        centre -= 1;
+    }
+    (out, centre)
 }

@@ -3,7 +3,6 @@
 //! Closed classes of English (pronouns, prepositions, titles, months) and the commonest heads of definitions. A word
 //! that is not listed is simply not known: no list decides alone that something is a name.
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// Bits of what is known of a word in small letters.
@@ -71,16 +70,16 @@ const LISTS: &[(u16, &str)] = &[
     ),
     (
         HONORIFIC,
-        "mr mr. mrs mrs. ms ms. miss master madam madame mme mme. mademoiselle monsieur m. sir lady lord dame dr dr. \
-         doctor prof prof. professor rev rev. reverend father sister brother saint captain capt. capt colonel col. col \
-         general gen. gen major maj. lieutenant lt. lt sergeant sgt. sgt corporal cpl. admiral commander cmdr. private \
-         pvt. king queen prince princess duke duchess earl count countess baron baroness viscount marquis emperor \
-         empress pope cardinal bishop archbishop president senator sen. governor gov. mayor judge justice don doña \
-         señor señora herr frau uncle aunt aunty hon. hon sultan sheikh shah tsar czar chancellor minister",
+        "mr mr mrs mrs ms ms miss master madam madame mme mme mademoiselle monsieur m. sir lady lord dame dr dr \
+         doctor prof prof professor rev rev reverend father sister brother saint captain capt capt colonel col col \
+         general gen gen major maj lieutenant lt lt sergeant sgt sgt corporal cpl admiral commander cmdr private \
+         pvt king queen prince princess duke duchess earl count countess baron baroness viscount marquis emperor \
+         empress pope cardinal bishop archbishop president senator sen governor gov mayor judge justice don doña \
+         señor señora herr frau uncle aunt aunty hon hon sultan sheikh shah tsar czar chancellor minister",
     ),
     (
         FEMALE,
-        "mrs mrs. ms ms. miss madam madame mme mme. mademoiselle lady dame sister queen princess duchess countess \
+        "mrs mrs ms ms miss madam madame mme mme mademoiselle lady dame sister queen princess duchess countess \
          baroness empress doña señora frau aunt aunty",
     ),
     (
@@ -119,7 +118,7 @@ const LISTS: &[(u16, &str)] = &[
          association society club team league federation union party government ministry department agency bureau \
          council committee commission board court bank firm brand label studio studios orchestra band group ensemble \
          choir church order army navy regiment battalion brigade division squadron police network channel newspaper \
-         magazine journal airline airlines foundation charity trust inc inc. ltd ltd. llc corp corp. co. gmbh plc \
+         magazine journal airline airlines foundation charity trust inc inc ltd ltd llc corp corp co gmbh plc \
          records press entertainment industries laboratories laboratory hospital library conference duo trio quartet \
          franchise publisher manufacturer retailer subsidiary family dynasty tribe parliament senate congress",
     ),
@@ -159,25 +158,46 @@ const LISTS: &[(u16, &str)] = &[
     ),
 ];
 
-static WORDS: LazyLock<HashMap<&'static str, u16>> = LazyLock::new(|| {
-    let mut words = HashMap::new();
+/// The lists as an open-addressed table: slots of (word, classes), the empty word where free.
+static TABLE: LazyLock<Vec<(&'static str, u16)>> = LazyLock::new(|| {
+    let mut table = vec![("", 0); SLOTS];
     for (bit, list) in LISTS {
         for word in list.split_ascii_whitespace() {
-            *words.entry(word).or_insert(0) |= bit;
+            let mut at = slot(word);
+            while !table[at].0.is_empty() && table[at].0 != word {
+                at = (at + 1) % SLOTS;
+            }
+            table[at] = (word, table[at].1 | bit);
         }
     }
-    words
+    table
 });
 
+/// Slots of the table: a power of two, several times what the lists hold.
+const SLOTS: usize = 1 << 13;
 /// Bytes of the longest word in the lists; a longer one is looked up in vain.
-const LONGEST_BYTES: usize = 24;
+const LONGEST_BYTES: usize = 16;
 
-/// What is known of a word, given in small letters; 0 where nothing is.
+/// FNV-1a. The table holds nothing but the lists, so no text can make its chains long.
+fn slot(word: &str) -> usize {
+    let hash = word.bytes().fold(0xcbf2_9ce4_8422_2325u64, |h, b| (h ^ u64::from(b)).wrapping_mul(0x100_0000_01b3));
+    (hash ^ (hash >> 29)) as usize % SLOTS
+}
+
+/// What is known of a word, given in small letters, its period left out; 0 where nothing is.
 pub(super) fn classes(lower: &str) -> u16 {
-    if lower.len() > LONGEST_BYTES {
+    let lower = lower.strip_suffix('.').unwrap_or(lower);
+    if lower.len() > LONGEST_BYTES || lower.is_empty() {
         return 0;
     }
-    WORDS.get(lower).or_else(|| WORDS.get(lower.strip_suffix('.')?)).copied().unwrap_or(0)
+    let mut at = slot(lower);
+    loop {
+        match TABLE[at] {
+            ("", _) => return 0,
+            (word, classes) if word == lower => return classes,
+            _ => at = (at + 1) % SLOTS,
+        }
+    }
 }
 
 /// Whether a word of this spelling, without its period, is an abbreviation.
@@ -200,5 +220,16 @@ mod tests {
     fn a_word_may_belong_to_several_classes() {
         assert_eq!(classes("queen") & (HONORIFIC | FEMALE | PERSON), HONORIFIC | FEMALE | PERSON);
         assert_eq!(classes("pemberley"), 0);
+        assert_eq!(classes("mr."), classes("mr"));
+    }
+
+    #[test]
+    fn every_listed_word_is_found() {
+        for (bit, list) in LISTS {
+            for word in list.split_ascii_whitespace() {
+                assert!(word.len() <= LONGEST_BYTES, "{word}");
+                assert_eq!(classes(word) & bit, *bit, "{word}");
+            }
+        }
     }
 }

@@ -12,6 +12,7 @@ mod cast;
 mod descriptions;
 mod lexicon;
 mod names;
+mod recall;
 mod scan;
 mod summary;
 mod title;
@@ -77,15 +78,17 @@ fn update(input: &UpdateInput<'_>) -> Vec<EntityUpdate> {
     }
     aliases::without_honorifics(&mut cast);
     aliases::short_forms(&mut cast, subject.is_some());
+    recall::resolve(&mut cast, &scan, input.recalled, subject.is_some());
     for phrase in &phrases {
         if let Some(at) = place(&cast, phrase.span) {
             let text = clean(scan.slice(phrase.first, phrase.last), DESCRIPTION_BYTES);
             if phrase.singles_out {
-                cast.alias(at, text.clone());
+                cast.alias(at, clean(scan.slice(phrase.first, phrase.name_end), DESCRIPTION_BYTES));
             }
             cast.entities[at].descriptions.push(text);
         }
     }
+    if knob("PR", 1) > 0 { apposition::roles(&scan, &spans, &phrases, &mut cast); }
     describe(&mut cast, &scan, input.title);
     let mut out: Vec<EntityUpdate> = Vec::new();
     let mut seen = HashSet::new();
@@ -104,7 +107,7 @@ fn describe(cast: &mut Cast, scan: &Scan<'_>, title: &str) {
     let cast_title = (!title.is_empty()).then_some(title);
     for e in cast.entities.iter_mut().filter(|e| e.same_as.is_none() && !e.is_title) {
         if let Some(m) = e.mentions.first() {
-            let limit = if used.insert(m.sentence) { knob("PD", DESCRIPTION_BYTES) } else { knob("PE", 100) };
+            let limit = if used.insert(m.sentence) { knob("PD", 160) } else { knob("PE", 160) };
             let text = sentence_around(scan, m.sentence, m.first, limit);
             let has = knob("PT", 0) == 1 && cast_title.is_some_and(|t| text.contains(&t));
             if knob("PF", 0) == 1 && !e.descriptions.is_empty() { continue }
