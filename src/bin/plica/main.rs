@@ -22,7 +22,6 @@ mod search;
 mod show;
 mod signals;
 mod sources;
-mod standin;
 mod stat;
 mod writing;
 

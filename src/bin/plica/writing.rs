@@ -4,7 +4,7 @@ use crate::arguments::{Creation, ModelArgument};
 use crate::failure::{Failure, Outcome};
 use crate::output::Output;
 use crate::signals;
-use crate::standin::Builtin;
+use plica::ingest::builtin::Builtin;
 use plica::ingest::{Acknowledged, Model};
 use plica::{MemoryScope, Options, Writer};
 use serde::Serialize;
