@@ -3,8 +3,10 @@
 
 mod dictionary;
 mod error;
+pub mod eval;
 mod index;
 pub mod ingest;
+pub mod interchange;
 pub mod search;
 mod store;
 pub mod text;
