@@ -86,6 +86,9 @@ impl Line {
         }
         let text = std::str::from_utf8(bytes)
             .map_err(|error| Error::invalid(format!("not UTF-8: a bad byte at column {}", error.valid_up_to() + 1)))?;
+        if !text.starts_with('{') {
+            return Err(Error::invalid("not a JSON object: a line must begin with \"{\""));
+        }
         let tag: Tag = parse(text)?;
         match tag.kind.as_deref() {
             Some("document") => Ok(Self::Document(parse(text)?)),
@@ -153,9 +156,16 @@ impl<R: BufRead> Lines<R> {
     }
 }
 
-/// An error of a line.
+/// The error of a line, where it is what the line says that cannot be taken. An error that names its line keeps it.
 pub(super) fn at(line: u64) -> impl FnOnce(Error) -> Error {
-    move |source| Error::Line { line, source: Box::new(source) }
+    move |source| match source {
+        Error::Invalid { .. }
+        | Error::Limit { .. }
+        | Error::NotFound { .. }
+        | Error::Ambiguous { .. }
+        | Error::Unsupported { .. } => Error::Line { line, source: Box::new(source) },
+        other => other,
+    }
 }
 
 /// The creation parameters that the first document line of an export states.

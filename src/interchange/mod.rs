@@ -14,6 +14,7 @@
 
 mod beir;
 mod export;
+mod held;
 mod import;
 mod line;
 
