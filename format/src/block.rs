@@ -219,13 +219,18 @@ pub fn span_bytes(stored_bytes: u32) -> u64 {
     (HEADER_BYTES as u64).saturating_add(u64::from(stored_bytes)).next_multiple_of(BLOCK_ALIGN_BYTES)
 }
 
-/// CRC-32 of a header's first 28 bytes, then the file id, then the offset.
+/// CRC-32 of a header's first 28 bytes (zeros where there are fewer), then the file id, then the offset.
 fn header_checksum(head: &[u8], file_id: &FileId, offset: u64) -> u32 {
-    let mut hasher = crc32fast::Hasher::new();
-    hasher.update(head);
-    hasher.update(file_id);
-    hasher.update(&offset.to_le_bytes());
-    hasher.finalize()
+    // One pass over one short text is quicker than three.
+    let mut text = [0; BlockHeader::CHECKED_BYTES + 16 + 8];
+    let (fields, rest) = text.split_at_mut(BlockHeader::CHECKED_BYTES);
+    let (id, place) = rest.split_at_mut(file_id.len());
+    for (to, from) in fields.iter_mut().zip(head) {
+        *to = *from;
+    }
+    id.copy_from_slice(file_id);
+    place.copy_from_slice(&offset.to_le_bytes());
+    crc32fast::hash(&text)
 }
 
 /// Checks that a stored payload is one zstd frame in the only form the format has, so that a decoder needs no memory

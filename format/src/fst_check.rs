@@ -224,4 +224,4 @@ impl<'a> Fst<'a> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

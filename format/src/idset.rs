@@ -141,7 +141,7 @@ fn decode_roaring(reader: &mut Reader<'_>) -> Result<Vec<u16>, FormatError> {
     } else {
         let (words, _) = reader.take(BITMAP_WORDS * 8)?.as_chunks();
         let mut values = Vec::with_capacity(count);
-        for (high, bytes) in (0u16..).step_by(64).zip(words) {
+        for (high, bytes) in (0..=u16::MAX).step_by(64).zip(words) {
             let mut word = u64::from_le_bytes(*bytes);
             while word != 0 {
                 values.push(high | word.trailing_zeros() as u16);

@@ -9,8 +9,8 @@
 //!   16th key is whole (a *restart*), and an array of the restarts' offsets makes a binary search possible. Cheap to
 //!   write, small for few keys.
 //! * **Fst**: the keys as a minimal automaton that maps a key to its *ordinal*, its place in the leaf, and the values
-//!   one after another with an offset for every 16th. With ordinals as outputs the automaton can share endings as well
-//!   as beginnings (outputs that depend on the lengths of values would keep most endings apart).
+//!   one after another with an offset for every 16th. Ordinals as outputs let keys share endings as well as beginnings,
+//!   and let the reader prove every output without walking the keys.
 //!
 //! [`LeafBuilder`] takes entries in order and picks the form; a caller asks [`LeafBuilder::fits`] and begins a new leaf
 //! when it says no. [`Leaf::decode`] proves everything about the bytes once; [`Leaf::trusted`] skips the proof for bytes

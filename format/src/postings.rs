@@ -26,8 +26,10 @@ use crate::limits::LEAF_RAW_BYTES;
 
 /// Most postings of one list.
 pub const LIST_POSTINGS: usize = 65_536;
-/// Up to this many postings a list is plain; above, it is in blocks.
-pub const PLAIN_POSTINGS: usize = 8;
+/// Up to this many postings a list is plain; above, it is in blocks. Measured on a novel in chunks of 150 words, lists of
+/// 9 to 16 postings take 1.82 bytes a posting plain and 2.06 in a block, those of 17 to 32 take 1.68 and 1.71, and a
+/// block reads twice as fast.
+pub const PLAIN_POSTINGS: usize = 16;
 /// Postings of a block.
 pub const BLOCK_POSTINGS: usize = 128;
 

@@ -136,7 +136,7 @@ pub struct SeparatorBuilder {
 
 impl SeparatorBuilder {
     /// A builder of a page without entries; fails on a level that is not 1 to
-    /// [`SEPARATOR_LEVELS`](crate::limits::SEPARATOR_LEVELS).
+    /// [`SEPARATOR_LEVELS`].
     pub fn new(level: u8) -> Result<Self, FormatError> {
         Ok(Self {
             level,

@@ -11,7 +11,9 @@ use plica_format::entity::{EntityRow, Part, SummaryRow, decode_rows, decode_summ
 use plica_format::key::{self, Field, PLACES_A_BLOCK, ROWS_A_BLOCK, TEXTS_A_BLOCK};
 use plica_format::postings::{Posting, PostingList, PostingValue};
 use plica_format::{idset, state::IndexState};
-use std::collections::BTreeSet;
+
+/// Pieces of an id set that are looked up one by one; of more the keys are scanned.
+const LOOKED_UP_PIECES: u32 = 4;
 
 /// Segments, and a delta above them where a writer reads.
 #[derive(Clone, Copy)]
@@ -119,26 +121,40 @@ impl<'a> View<'a> {
     /// An id set by its key without the piece number, in ascending order.
     pub(crate) fn set(&self, prefix: &[u8]) -> Result<Vec<u32>> {
         let kind = prefix.first().copied().unwrap_or_default();
-        let mut ids = BTreeSet::new();
-        let mut sorted = Vec::new();
+        let ids = if kind == key::ENTITY_CHUNKS { self.state.chunks } else { self.state.entities };
+        let mut found = Vec::new();
         let mut sources = 0;
-        let length = prefix.len() + 2;
-        self.dictionary.each_with_prefix(prefix, |key, value| {
-            let (true, Some(piece)) = (key.len() == length, key::piece(key)) else { return Ok(()) };
-            let high = u32::from(piece) << 16;
+        let mut take = |piece: u16, value: &[u8]| {
             sources += 1;
-            for low in idset::decode(value).map_err(damaged_value(kind))? {
-                sorted.push(high | u32::from(low));
-            }
+            let high = u32::from(piece) << 16;
+            found.extend(
+                idset::decode(value).map_err(damaged_value(kind))?.into_iter().map(|low| high | u32::from(low)),
+            );
             Ok(())
-        })?;
+        };
+        // A look-up of each piece that there can be costs less than a scan, as long as they are few.
+        let pieces = ids.div_ceil(1 << 16);
+        if pieces <= LOOKED_UP_PIECES {
+            let mut key = prefix.to_vec();
+            for piece in 0..pieces as u16 {
+                key.truncate(prefix.len());
+                key.extend_from_slice(&piece.to_be_bytes());
+                self.dictionary.each(&key, |value| take(piece, value))?;
+            }
+        } else {
+            let length = prefix.len() + 2;
+            self.dictionary.each_with_prefix(prefix, |key, value| match key::piece(key) {
+                Some(piece) if key.len() == length => take(piece, value),
+                _ => Ok(()),
+            })?;
+        }
         let new = self.delta.and_then(|delta| delta.sets.get(prefix));
         if sources > 1 || new.is_some() {
-            ids.extend(sorted);
-            ids.extend(new.into_iter().flatten());
-            return Ok(ids.into_iter().collect());
+            found.extend(new.into_iter().flatten());
+            found.sort_unstable();
+            found.dedup();
         }
-        Ok(sorted)
+        Ok(found)
     }
 
     /// The postings of a term in the units from `from` to `to`: ascending, the newest frequency of each, none of 0.

@@ -114,8 +114,8 @@ struct Limit {
 /// grapheme cluster, or else at its end.
 fn cut(window: &str) -> usize {
     let start_of_last = |start: Option<usize>| start.filter(|&start| start > 0);
-    start_of_last(window.split_word_bound_indices().last().map(|last| last.0))
-        .or_else(|| start_of_last(window.grapheme_indices(true).last().map(|last| last.0)))
+    start_of_last(window.split_word_bound_indices().next_back().map(|last| last.0))
+        .or_else(|| start_of_last(window.grapheme_indices(true).next_back().map(|last| last.0)))
         .unwrap_or(window.len())
 }
 
@@ -148,3 +148,170 @@ impl<'a> Iterator for Chunks<'a> {
 }
 
 impl std::iter::FusedIterator for Chunks<'_> {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::sentences;
+    use proptest::prelude::*;
+
+    /// Chunks `text` and checks what holds for any text.
+    fn checked(words: u32, text: &str) -> Vec<&str> {
+        let chunks: Vec<_> = Chunker::new(words).chunks(text).collect();
+        let mut at = 0;
+        for chunk in &chunks {
+            assert!(!chunk.is_empty() && chunk.len() <= CHUNK_BYTES);
+            assert_eq!(chunk.as_ptr(), text[at..].as_ptr());
+            assert!(word_count(chunk) <= words, "{} words: {chunk:?}", word_count(chunk));
+            at += chunk.len();
+        }
+        assert_eq!(at, text.len());
+        chunks
+    }
+
+    #[test]
+    fn whole_sentences_within_the_budget() {
+        let text = "One two three. Four five. Six seven eight nine. Ten.";
+        assert_eq!(checked(5, text), ["One two three. Four five. ", "Six seven eight nine. Ten."]);
+        assert_eq!(checked(4, text), ["One two three. ", "Four five. ", "Six seven eight nine. ", "Ten."]);
+        assert_eq!(checked(2, text), ["One two ", "three. ", "Four five. ", "Six seven ", "eight nine. ", "Ten."]);
+        assert_eq!(checked(500, text), [text]);
+        assert!(checked(500, "").is_empty());
+    }
+
+    #[test]
+    fn a_full_sentence_before_the_budget_is_not_lost() {
+        // What follows the boundary within the look-ahead must not hide it.
+        let text = "Four words are here. ".repeat(300);
+        assert!(checked(40, &text).iter().all(|chunk| chunk.len() == 210));
+    }
+
+    #[test]
+    fn a_nearly_full_chunk_ends_with_a_paragraph() {
+        let sentence = "One two three four five six seven. ";
+        let text = format!("{sentence}\n\nEight. Nine ten.");
+        assert_eq!(checked(8, &text), [&format!("{sentence}\n\n"), "Eight. Nine ten."]);
+        let text = format!("{sentence}\n\nEight. Nine ten {}.", "word ".repeat(90));
+        assert_eq!(checked(16, &text)[0], format!("{sentence}\n\nEight. "), "half full is not nearly full");
+    }
+
+    /// Each of these has broken a chunker: no words, no sentences, no characters that stand alone.
+    #[test]
+    fn any_text_is_cut_in_linear_time() {
+        for piece in [
+            "a",
+            " ",
+            "\n",
+            "\r\n",
+            "\0",
+            "\u{301}",
+            "\u{feff}",
+            "word ",
+            "Mr. ",
+            ".",
+            "1. ",
+            "漢",
+            "漢字。",
+            "1। ",
+            ".)",
+            "カ",
+            "ภาษา",
+            "\u{1f1e6}",
+            "\u{1f469}\u{200d}",
+            "a:'",
+            "\u{2029}",
+            "a\n",
+        ] {
+            let text = piece.repeat(300_000 / piece.len());
+            checked(500, &text);
+            assert_eq!(sentences(&text).map(|(_, sentence)| sentence.len()).sum::<usize>(), text.len());
+        }
+        for (first, piece) in
+            [("a. ", " "), ("a. ", ")("), ("a. ", "1 "), ("a.", "\u{301}"), ("a:", "\u{301}"), (". ", "- ")]
+        {
+            let text = format!("{first}{}b", piece.repeat(300_000 / piece.len()));
+            checked(500, &text);
+            assert_eq!(sentences(&text).map(|(_, sentence)| sentence.len()).sum::<usize>(), text.len());
+        }
+    }
+
+    #[test]
+    fn one_sentence_of_ten_megabytes() {
+        let text = "word ".repeat(2_000_000);
+        let chunks = checked(500, &text);
+        assert!(chunks.len() == 4000 && chunks.iter().all(|chunk| chunk.len() == 2500));
+        assert_eq!(sentences(&text).count(), 1);
+    }
+
+    #[test]
+    fn a_word_over_the_limit_is_cut_between_clusters() {
+        let text = format!("See {}", "e\u{301}".repeat(100_000));
+        let chunks = checked(500, &text);
+        assert_eq!(chunks.iter().map(|chunk| chunk.len()).collect::<Vec<_>>(), [4, 262_143, 37_857]);
+        assert!(chunks.iter().skip(1).all(|chunk| chunk.starts_with('e')));
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        let piece = prop::sample::select(vec![
+            "a",
+            "word ",
+            "One ",
+            "two. ",
+            "Three! ",
+            "Mr. ",
+            "Bennet ",
+            "\n",
+            "\n\n",
+            "\r\n\r\n",
+            " ",
+            "\t",
+            "漢",
+            "字。",
+            "\u{301}",
+            "\u{feff}",
+            "\0",
+            "1.",
+            "א",
+            "'",
+            "\"",
+            ")",
+            "\u{1f469}\u{200d}",
+            "\u{2029}",
+            "カナ",
+            "- ",
+            "# ",
+        ]);
+        prop::collection::vec(piece, 0..200).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn chunks_hold_and_restart_anywhere(text in text(), words in 1u32..30) {
+            let chunks = checked(words, &text);
+            let mut at = 0;
+            for (i, chunk) in chunks.iter().enumerate() {
+                let rest: Vec<_> = Chunker::new(words).chunks(&text[at..]).collect();
+                prop_assert_eq!(&rest[..], &chunks[i..]);
+                at += chunk.len();
+            }
+        }
+
+        /// A chunk is whole sentences, unless its first sentence alone is over the budget, and leaves out none that fits
+        /// except for a paragraph.
+        #[test]
+        fn chunks_are_greedy(text in text(), words in 1u32..30) {
+            let mut rest = &text[..];
+            for chunk in Chunker::new(words).chunks(&text) {
+                let ends: Vec<_> = sentences(rest).map(|(start, sentence)| start + sentence.len()).collect();
+                let whole = ends.contains(&chunk.len());
+                let limit = Chunker::new(words).limit(rest).bytes;
+                let last = ends.iter().copied().filter(|&end| end <= limit).max();
+                match last {
+                    Some(last) => prop_assert!(whole && (chunk.len() == last || ends_paragraph(chunk))),
+                    None => prop_assert_eq!(chunk.len(), limit),
+                }
+                rest = &rest[chunk.len()..];
+            }
+        }
+    }
+}

@@ -34,3 +34,25 @@ fn squeeze(folded: &str) -> String {
     }
     key
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::golden::CASES;
+
+    #[test]
+    fn keys_are_those_of_the_reference() {
+        for &(name, _, expected) in CASES {
+            assert_eq!(key(name), expected, "{name:?}");
+        }
+    }
+
+    #[test]
+    fn ascii_needs_no_tables() {
+        for c in '\0'..='\x7f' {
+            let name = format!("{c}A{c}");
+            let slow: String = name.nfkc().collect();
+            assert_eq!(key(&name), squeeze(&UniCase::unicode(slow).to_folded_case()), "{c:?}");
+        }
+    }
+}

@@ -15,6 +15,8 @@
 
 mod abbreviation;
 mod chunker;
+#[cfg(test)]
+mod golden;
 mod key;
 mod sentence;
 mod tokenizer;

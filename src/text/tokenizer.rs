@@ -270,3 +270,148 @@ fn emit(token: &str, sink: &mut impl FnMut(&str)) {
     short.push(char::from(BASE32[(bits << (5 - count) & 31) as usize]));
     sink(&short);
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::golden::CASES;
+    use crate::text::key;
+    use proptest::prelude::*;
+
+    /// Tokenizer 1 as the specification states it, in the plainest words.
+    fn plain_tokens(text: &str) -> Vec<String> {
+        let mut characters = Vec::new();
+        text.nfkc().for_each(|c| lower(c, |c| characters.push(c)));
+        let mut runs: Vec<(bool, Vec<char>)> = Vec::new();
+        let mut open = false;
+        for c in characters {
+            let group = c.general_category_group();
+            let word = matches!(group, GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number) || c == '_';
+            let paired = PAIRED.iter().any(|range| range.0 <= c && c <= range.1);
+            match runs.last_mut() {
+                Some(run) if open && (group == GeneralCategoryGroup::Mark || word && paired == run.0) => run.1.push(c),
+                _ if word => runs.push((paired, vec![c])),
+                _ => {}
+            }
+            open = word || open && group == GeneralCategoryGroup::Mark;
+        }
+        let mut tokens = Vec::new();
+        for (paired, run) in runs {
+            if paired && run.len() > 1 {
+                tokens.extend(run.windows(2).map(|pair| pair.iter().collect()));
+            } else {
+                emit(&run.iter().collect::<String>(), &mut |token: &str| tokens.push(token.to_owned()));
+            }
+        }
+        tokens
+    }
+
+    #[test]
+    fn tokens_are_those_of_the_reference() {
+        for &(text, expected, _) in CASES {
+            assert_eq!(tokens(text), expected, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn a_long_token_is_a_prefix_and_a_hash() {
+        let whole = "x".repeat(255);
+        assert_eq!(tokens(&whole), [whole.as_str()]);
+        let long = "X".repeat(256);
+        // The first 16 bytes of BLAKE3 of 256 times "x", in base 32 by an independent implementation.
+        assert_eq!(tokens(&long), [format!("{}borntpcoqwkoniio5rqry5myum", "x".repeat(224))]);
+        let wide = "я".repeat(113) + &"漢".repeat(2);
+        assert_eq!(tokens(&wide), ["я".repeat(113), "漢漢".to_owned()]);
+        for length in [128, 1000, 100_000] {
+            let [token] = &tokens(&format!("x{}", "Я".repeat(length)))[..] else { panic!() };
+            assert_eq!(token.len(), 1 + 2 * 111 + 26);
+        }
+        assert_ne!(tokens(&"x".repeat(300)), tokens(&"x".repeat(301)));
+    }
+
+    #[test]
+    fn shortcuts_agree_with_the_table() {
+        for c in '\u{80}'..=char::MAX {
+            let expected = match c.general_category_group() {
+                GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number => Class::Word,
+                GeneralCategoryGroup::Mark => Class::Mark,
+                _ => Class::Other,
+            };
+            assert_eq!(class(c), expected, "{c:?}");
+            if c < '\u{a7dd}' && c.general_category() == GeneralCategory::UppercaseLetter && c.to_lowercase().eq([c]) {
+                assert_eq!(UniCase::unicode(c.to_string()).to_folded_case(), c.to_string());
+            }
+        }
+    }
+
+    /// Whatever compiler and crates build this, tokenizer 1 and keys must stay what they are: a digest of what becomes
+    /// of each character, alone and decomposed.
+    #[test]
+    fn the_data_is_that_of_tokenizer_1() {
+        let (a, b, c) = unicode_properties::UNICODE_VERSION;
+        assert_eq!((a, b, c), (UNICODE_VERSION.0.into(), UNICODE_VERSION.1.into(), UNICODE_VERSION.2.into()));
+        assert_eq!(unicode_normalization::UNICODE_VERSION, UNICODE_VERSION);
+        let mut hash = blake3::Hasher::new();
+        let mut outcome = String::new();
+        for c in '\0'..=char::MAX {
+            outcome.clear();
+            outcome.extend(c.nfkc());
+            lower(c, |c| outcome.push(c));
+            outcome.push_str(&UniCase::unicode(c.encode_utf8(&mut [0; 4])).to_folded_case());
+            outcome.extend(c.nfd().nfkc());
+            hash.update(outcome.as_bytes());
+            hash.update(&[class(c) as u8, unicode_normalization::char::canonical_combining_class(c)]);
+        }
+        assert_eq!(
+            hash.finalize().to_hex().as_str(),
+            "6f58f8327d1cffc488d8a5cc4dc45216e7c5b63890ee8f1a2810fe9842da35de"
+        );
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        let piece = prop_oneof![
+            "[ -~]{0,8}",
+            "[a-zA-Z0-9_]{1,5}",
+            "\\PC{0,4}",
+            "[あ-んア-ン一-丂ー\u{3099}]{0,4}",
+            "[\u{300}-\u{330}]{0,2}",
+            prop::sample::select(vec![
+                "Σ",
+                "İ",
+                "ß",
+                "ﬃ",
+                "e\u{301}",
+                "ﾊﾟ",
+                "한",
+                "\u{1100}\u{1161}",
+                "\0",
+                "ς_",
+                "\u{345}"
+            ])
+            .prop_map(str::to_owned),
+        ];
+        prop::collection::vec(piece, 0..8).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn the_fast_way_is_the_plain_way(text in text()) {
+            prop_assert_eq!(tokens(&text), plain_tokens(&text));
+        }
+
+        #[test]
+        fn a_title_can_be_read_apart(title in text(), text in text()) {
+            let mut apart = Vec::new();
+            for_each_unit_token(&title, &text, |token| apart.push(token.to_owned()));
+            prop_assert_eq!(apart, tokens(&format!("{title} {text}")));
+        }
+
+        #[test]
+        fn tokens_and_keys_fit(text in text()) {
+            for token in tokens(&text) {
+                prop_assert!((1..=TOKEN_BYTES).contains(&token.len()));
+            }
+            prop_assert!(!key(&text).contains("  "));
+        }
+    }
+}

@@ -70,21 +70,25 @@ struct Down<'a> {
 }
 
 impl<'a> Down<'a> {
+    #[inline]
     fn take(&mut self, count: usize) -> Option<&'a [u8]> {
         let (rest, taken) = self.bytes.split_at_checked(self.bytes.len().checked_sub(count)?)?;
         self.bytes = rest;
         Some(taken)
     }
 
+    #[inline]
     fn byte(&mut self) -> Option<u8> {
         self.take(1)?.first().copied()
     }
 
+    #[inline]
     fn number(&mut self, width: usize) -> Option<usize> {
         Some(number(self.take(width)?))
     }
 
     /// Address of the last byte taken.
+    #[inline]
     fn at(&self) -> usize {
         self.bytes.len()
     }
@@ -226,6 +230,7 @@ fn target(start: usize, distance: usize) -> Option<usize> {
 }
 
 impl<'a> Many<'a> {
+    #[inline]
     fn parse(down: &mut Down<'a>, is_final: bool, count: u8) -> Option<Self> {
         let count = match count {
             0 => match down.byte()? {

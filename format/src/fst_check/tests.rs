@@ -3,7 +3,7 @@
 use super::*;
 
 /// An fst of these node bytes, with head, foot and a good checksum.
-fn craft(nodes: &[u8], count: u64) -> Vec<u8> {
+pub(crate) fn craft(nodes: &[u8], count: u64) -> Vec<u8> {
     let mut out = Vec::new();
     out.extend_from_slice(&VERSION.to_le_bytes());
     out.extend_from_slice(&0u64.to_le_bytes());
@@ -106,13 +106,18 @@ fn a_cycle_is_refused() {
     assert!(refusal(&[NEXT_T], 1).contains("whole node"));
 }
 
-/// Twenty forks, one on the other: a million keys from 130 bytes.
-#[test]
-fn shared_nodes_with_a_million_keys_are_refused() {
+/// Twenty forks, one on the other: a million keys from 125 bytes.
+pub(crate) fn million_keys() -> Vec<u8> {
     let mut nodes = END_T.to_vec();
     for _ in 0..20 {
         nodes.extend(fork(false, None));
     }
+    nodes
+}
+
+#[test]
+fn shared_nodes_with_a_million_keys_are_refused() {
+    let nodes = million_keys();
     assert!(nodes.len() + 36 < 170);
     refusal(&nodes, 1 << 20);
     refusal(&nodes, 16_384);

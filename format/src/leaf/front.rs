@@ -63,12 +63,54 @@ struct Entry<'a> {
 }
 
 impl<'a> Entry<'a> {
-    fn read(reader: &mut Reader<'a>) -> Result<Self, FormatError> {
+    /// Reads the entry at `at` of `entries`, and moves `at` behind it.
+    #[inline]
+    fn read(entries: &'a [u8], at: &mut usize) -> Result<Self, FormatError> {
+        if let Some((entry, rest)) = Self::read_short(entries.get(*at..).unwrap_or_default()) {
+            *at = entries.len().saturating_sub(rest.len());
+            return Ok(entry);
+        }
+        let mut reader = reader(entries, *at);
+        let entry = Self::read_any(&mut reader).map_err(|error| shifted(error, *at))?;
+        *at = at.saturating_add(reader.position());
+        Ok(entry)
+    }
+
+    /// Reads an entry whose three lengths take a nibble, a nibble and a byte, as nearly all do, and gives what follows.
+    #[inline]
+    fn read_short(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
+        let (&lengths, rest) = bytes.split_first()?;
+        let (shared, suffix) = short_lengths(lengths)?;
+        let (suffix, rest) = rest.split_at_checked(suffix)?;
+        let (&value, rest) = rest.split_first()?;
+        let (value, rest) = rest.split_at_checked(usize::from(value)).filter(|_| value < 0x80)?;
+        Some((Self { shared, suffix, value }, rest))
+    }
+
+    /// Reads any entry.
+    fn read_any(reader: &mut Reader<'a>) -> Result<Self, FormatError> {
         let (shared, suffix) = read_lengths(reader)?;
         let suffix = reader.take(suffix)?;
         let value = reader.string(LEAF_VALUE_BYTES)?;
         Ok(Self { shared, suffix, value })
     }
+}
+
+/// Both lengths, where one byte holds them.
+#[inline]
+fn short_lengths(byte: u8) -> Option<(usize, usize)> {
+    let (shared, suffix) = (usize::from(byte >> 4), usize::from(byte & 15));
+    (shared < NIBBLE_FULL && suffix < NIBBLE_FULL).then_some((shared, suffix))
+}
+
+/// A reader at an offset of the leaf.
+fn reader(entries: &[u8], at: usize) -> Reader<'_> {
+    Reader::new(STRUCTURE, entries.get(at..).unwrap_or_default())
+}
+
+/// An error of a [`reader`], with the place in the leaf.
+fn shifted(error: FormatError, at: usize) -> FormatError {
+    FormatError { at: error.at.saturating_add(at as u64), ..error }
 }
 
 impl<'a> FrontLeaf<'a> {
@@ -93,25 +135,20 @@ impl<'a> FrontLeaf<'a> {
         self.count
     }
 
-    /// A reader at an offset of the leaf.
-    fn reader(&self, at: usize) -> Reader<'a> {
-        Reader::new(STRUCTURE, self.entries.get(at..).unwrap_or_default())
-    }
-
     /// Proves every entry and restart.
     pub(super) fn check(&self) -> Result<(), FormatError> {
-        let mut reader = Reader::new(STRUCTURE, self.entries);
-        reader.take(HEAD_BYTES)?;
+        let mut at = HEAD_BYTES;
         let mut key = Vec::new();
         for i in 0..self.count {
-            self.restarts.check(i, reader.position())?;
-            let entry = Entry::read(&mut reader)?;
+            self.restarts.check(i, at)?;
+            let start = at;
+            let fail = |expected, got: usize| FormatError::new(STRUCTURE, start, expected, got);
+            let entry = Entry::read(self.entries, &mut at)?;
             // What follows the common prefix: it must be all that the two keys share, and the new key the greater.
-            let rest =
-                key.get(entry.shared..).ok_or_else(|| reader.fail("a prefix of the key before", entry.shared))?;
+            let rest = key.get(entry.shared..).ok_or_else(|| fail("a prefix of the key before", entry.shared))?;
             let in_order = if i.is_multiple_of(GROUP) {
                 if entry.shared != 0 {
-                    return Err(reader.fail("a whole key every 16 entries", entry.shared));
+                    return Err(fail("a whole key every 16 entries", entry.shared));
                 }
                 i == 0 || entry.suffix > rest
             } else {
@@ -122,19 +159,31 @@ impl<'a> FrontLeaf<'a> {
                 }
             };
             if !in_order {
-                return Err(reader.fail("keys that ascend and share just their common prefix", "others"));
+                return Err(fail("keys that ascend and share just their common prefix: entry", i));
             }
             key.truncate(entry.shared);
             key.extend_from_slice(entry.suffix);
         }
-        reader.finish()
+        if at == self.entries.len() {
+            Ok(())
+        } else {
+            Err(FormatError::new(STRUCTURE, at, "the offsets of the restarts", "more bytes before them"))
+        }
     }
 
     /// The whole key at a restart; of bytes that were not checked, whatever stands there.
     fn restart_key(&self, group: usize) -> Result<&'a [u8], FormatError> {
-        let mut reader = self.reader(self.restarts.get(group));
-        let (_, suffix) = read_lengths(&mut reader)?;
-        reader.take(suffix)
+        let at = self.restarts.get(group);
+        let bytes = self.entries.get(at..).unwrap_or_default();
+        if let Some((&lengths, rest)) = bytes.split_first()
+            && let Some((_, suffix)) = short_lengths(lengths)
+            && let Some(key) = rest.get(..suffix)
+        {
+            return Ok(key);
+        }
+        let mut reader = reader(self.entries, at);
+        let (_, suffix) = read_lengths(&mut reader).map_err(|error| shifted(error, at))?;
+        reader.take(suffix).map_err(|error| shifted(error, at))
     }
 
     /// The last group whose first key is at most `key`, or the first group.
@@ -160,12 +209,12 @@ impl<'a> FrontLeaf<'a> {
 
     pub(super) fn get(&self, key: &[u8]) -> Result<Option<&'a [u8]>, FormatError> {
         let group = self.group_of(key)?;
-        let mut reader = self.reader(self.restarts.get(group));
+        let mut at = self.restarts.get(group);
         let left = self.count.saturating_sub(group.saturating_mul(GROUP)).min(GROUP);
         // Invariant: the entry before is below `key` and has exactly `matched` bytes in common with it.
         let mut matched = 0usize;
         for _ in 0..left {
-            let entry = Entry::read(&mut reader)?;
+            let entry = Entry::read(self.entries, &mut at)?;
             match entry.shared.cmp(&matched) {
                 // Shares with the entry before more than `key` does, so it is below `key` at the same byte.
                 Ordering::Greater => {}
@@ -191,7 +240,8 @@ impl<'a> FrontLeaf<'a> {
     /// A cursor at the start of a group.
     fn cursor(&self, group: usize) -> FrontCursor<'a> {
         FrontCursor {
-            reader: self.reader(self.restarts.get(group)),
+            entries: self.entries,
+            at: self.restarts.get(group),
             left: self.count.saturating_sub(group.saturating_mul(GROUP)),
             key: Vec::new(),
             found: None,
@@ -213,8 +263,10 @@ impl<'a> FrontLeaf<'a> {
 /// A cursor over a front-coded leaf.
 #[derive(Debug, Clone)]
 pub(super) struct FrontCursor<'a> {
-    /// At the entry after that of `key`.
-    reader: Reader<'a>,
+    /// Those of the leaf.
+    entries: &'a [u8],
+    /// Where the entry after that of `key` starts.
+    at: usize,
     /// Entries not read yet.
     left: usize,
     /// Key of the last entry read.
@@ -236,9 +288,10 @@ impl<'a> FrontCursor<'a> {
         let Some(left) = self.left.checked_sub(1) else {
             return Ok(None);
         };
-        let entry = Entry::read(&mut self.reader)?;
+        let start = self.at;
+        let entry = Entry::read(self.entries, &mut self.at)?;
         if entry.shared > self.key.len() {
-            return Err(self.reader.fail("a prefix of the key before", entry.shared));
+            return Err(FormatError::new(STRUCTURE, start, "a prefix of the key before", entry.shared));
         }
         self.key.truncate(entry.shared);
         self.key.extend_from_slice(entry.suffix);

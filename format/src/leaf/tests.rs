@@ -214,3 +214,37 @@ fn a_second_form_of_the_same_entries_is_refused() {
         assert!(Leaf::decode(bad).is_err(), "{}", bad.escape_ascii());
     }
 }
+
+#[test]
+fn the_form_is_that_of_the_rule() {
+    let form = |keys: &mut dyn Iterator<Item = String>| {
+        let mut builder = LeafBuilder::new();
+        keys.for_each(|key| builder.push(key.as_bytes(), b"v").unwrap());
+        let front = builder.clone().finish_as(LeafForm::Front).unwrap();
+        let bytes = builder.finish();
+        assert!(bytes.len() <= front.len());
+        Leaf::decode(&bytes).unwrap().form()
+    };
+    assert_eq!(form(&mut (0..4000).map(|i| format!("pride:{i:06}"))), LeafForm::Fst);
+    assert_eq!(form(&mut (0..3999).map(|i| format!("pride:{i:06}"))), LeafForm::Front);
+    let irregular = |i: u32| format!("{i:05}{}", i.wrapping_mul(0x9e37_79b1) % 1000);
+    assert_eq!(form(&mut (0..5000).map(irregular)), LeafForm::Front);
+}
+
+/// An automaton with a million keys that says it has 16,384: the proof refuses it, and without the proof a cursor ends.
+#[test]
+fn a_cursor_over_shared_nodes_ends() {
+    let fst = crate::fst_check::tests::craft(&crate::fst_check::tests::million_keys(), LEAF_KEYS as u64);
+    let mut bytes = vec![2];
+    bytes.extend_from_slice(&(fst.len() as u32).to_le_bytes());
+    bytes.extend_from_slice(&fst);
+    let values_at = bytes.len();
+    bytes.extend_from_slice(&[0; LEAF_KEYS]);
+    for group in 0..LEAF_KEYS / GROUP {
+        bytes.extend_from_slice(&((values_at + group * GROUP) as u16).to_le_bytes());
+    }
+    assert!(Leaf::decode(&bytes).is_err());
+    let leaf = Leaf::trusted(&bytes).unwrap();
+    assert!(collect(leaf.seek(b"")).is_err());
+    use_all(&leaf, &sample());
+}

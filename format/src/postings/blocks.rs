@@ -124,7 +124,7 @@ impl<'a> BlockList<'a> {
     pub(super) fn open(mut reader: Reader<'a>) -> Result<Self, FormatError> {
         let count = reader.varint_at_most(LIST_POSTINGS, "a count of postings")?;
         if count <= PLAIN_POSTINGS {
-            return Err(reader.fail("more than 8 postings in blocks", count));
+            return Err(reader.fail("more than 16 postings in blocks", count));
         }
         let first_id = reader.varint32()?;
         let span = reader.varint32()?;
@@ -236,23 +236,27 @@ impl Block<'_> {
         if tombstone && !used.contains(&0) {
             return Err(fail("a frequency of 0", "none"));
         }
-        if !tombstone && used.contains(&u32::MAX) {
+        if frequency_width == 32 && used.contains(&u32::MAX) {
             return Err(fail("frequencies of 32 bits", "a greater one"));
         }
-        let mut next = self.next;
-        let last = u64::from(self.last_id);
-        let whole = u64::from(from) <= next && last <= u64::from(to_inclusive);
-        out.reserve(self.count);
-        for (&gap, &frequency) in gaps.iter().zip(used) {
-            let id = next.wrapping_add(u64::from(gap));
-            next = id.wrapping_add(1);
-            // Ids ascend, so those up to the last fit 32 bits; the sum of 128 gaps cannot wrap 64.
-            let posting = Posting { id: id as u32, frequency: frequency.wrapping_add(more) };
-            if whole || (u64::from(from)..=u64::from(to_inclusive)).contains(&id) {
-                out.push(posting);
-            }
+        // One posting past each gap. If that ends at the last id, no id on the way passes 32 bits.
+        let gaps = gaps.get(..self.count).unwrap_or_default();
+        let span = gaps.iter().map(|&gap| u64::from(gap)).sum::<u64>().saturating_add(self.count as u64);
+        if self.next.saturating_add(span) != u64::from(self.last_id).saturating_add(1) {
+            return Err(fail("a last id as in the table", "another"));
         }
-        // The last id proves all before it.
-        if next == last.wrapping_add(1) { Ok(()) } else { Err(fail("a last id as in the table", "another")) }
+        let mut ids = [0u32; BLOCK_POSTINGS];
+        // Written so that each id waits for one addition only.
+        let mut next = self.next as u32;
+        for (id, &gap) in ids.iter_mut().zip(gaps) {
+            next = next.wrapping_add(gap.wrapping_add(1));
+            *id = next.wrapping_sub(1);
+        }
+        let ids = ids.get(..self.count).unwrap_or_default();
+        let start = ids.partition_point(|&id| id < from);
+        let end = ids.partition_point(|&id| id <= to_inclusive);
+        let wanted = ids.get(start..end).unwrap_or_default().iter().zip(used.get(start..end).unwrap_or_default());
+        out.extend(wanted.map(|(&id, &frequency)| Posting { id, frequency: frequency.wrapping_add(more) }));
+        Ok(())
     }
 }

@@ -34,7 +34,7 @@ impl<'a> PlainList<'a> {
         while count == 0 || !reader.is_empty() {
             let posting = read(&mut reader, &mut next)?;
             if count == PLAIN_POSTINGS {
-                return Err(reader.fail("at most 8 postings in a plain list", "more"));
+                return Err(reader.fail("at most 16 postings in a plain list", "more"));
             }
             if count == 0 {
                 first_id = posting.id;

@@ -70,3 +70,35 @@ fn small_tree_blocks_stay_in_their_page() {
     let opened = open_read(&path, &ReadOptions::default()).unwrap();
     assert!(opened.blocks.walk(20_480).all(|walked| walked.is_ok()));
 }
+
+#[test]
+fn the_same_appends_make_the_same_bytes() {
+    let make = || {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("book.plica");
+        let mut writer = StoreWriter::create(&path, parameters(), &options(1)).unwrap();
+        for number in 2..10 {
+            let reference = writer.append(BlockKind::Fold, &payload(number, 0, 3_000), false).unwrap();
+            writer.append(BlockKind::Text, &payload(number, 1, 900), false).unwrap();
+            writer.commit(super::encode_state(&[reference]), Durability::Immediate).unwrap();
+        }
+        drop(writer);
+        std::fs::read(&path).unwrap()
+    };
+    let bytes = make();
+    assert_eq!(bytes, make());
+    // The layout of format 1.0, pinned: page 0, slots, padding, blocks, commit blocks with their skip references.
+    // (No CRC: one over a page that ends with its own would come out the same whatever the page holds.)
+    let hash = blake3::hash(&bytes).to_hex();
+    assert_eq!((bytes.len(), &hash[..16]), (53_648, "aab347a60d6e73e8"));
+}
+
+#[test]
+fn what_readers_and_writers_hold_can_go_to_other_threads() {
+    fn shared<T: Send + Sync + Clone + 'static>() {}
+    fn sent<T: Send + 'static>() {}
+    shared::<super::super::Blocks>();
+    shared::<super::super::Opened>();
+    shared::<super::super::Head>();
+    sent::<StoreWriter>();
+}

@@ -202,17 +202,17 @@ impl StoreWriter {
     pub(crate) fn rollback(&mut self) -> Result<()> {
         self.demand_usable()?;
         let end = self.head.end;
-        if end >= self.written {
-            self.buffer.truncate((end - self.written) as usize);
-        } else {
-            self.buffer.clear();
-            if let Err(error) = self.medium.set_len(end) {
+        // A deferred commit may lie in the buffer still.
+        self.buffer.truncate(end.saturating_sub(self.written) as usize);
+        if end < self.written || self.append_failed {
+            let cut = end.min(self.written);
+            if let Err(error) = self.medium.set_len(cut) {
                 self.unusable = Some("the file could not be cut back; open the index again");
                 return Err(self.io("cut")(error));
             }
-            self.written = end;
+            self.written = cut;
             // Other blocks may come to lie where some have been checked.
-            self.view = self.view.forgetful(end);
+            self.view = self.view.forgetful(cut);
         }
         self.append_failed = false;
         self.cover = self.cover_at_head.clone();

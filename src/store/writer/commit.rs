@@ -17,6 +17,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 /// Slots I0 and P0 among [`SLOT_PAGES`].
 const FIRST_OF_PAIR: [usize; 2] = [0, 2];
 
+/// A forged file may claim any number of commits; a writer does not count on from there.
+const SEQUENCE_BOUND: u64 = 1 << 62;
+
 /// The slot in page `SLOT_PAGES[index]` that names `head`.
 pub(super) fn slot_of(head: &Head, index: usize, state: SlotState) -> Slot {
     Slot {
@@ -107,7 +110,12 @@ impl StoreWriter {
 
     /// Appends the block of the next commit.
     fn append_commit(&mut self, state: Vec<u8>) -> Result<Head> {
-        let sequence = self.head.commit.sequence + 1;
+        let sequence = self.head.commit.sequence.checked_add(1).filter(|&sequence| sequence < SEQUENCE_BOUND);
+        let sequence = sequence.ok_or(Error::Limit {
+            what: "the number of commits between vacuums",
+            limit: SEQUENCE_BOUND,
+            got: self.head.commit.sequence,
+        })?;
         let commit = Commit {
             sequence,
             epoch: self.head.commit.epoch,

@@ -182,7 +182,8 @@ impl StoreWriter {
 impl Drop for StoreWriter {
     fn drop(&mut self) {
         // A poisoned writer must not cut: its last commit may be durable. A forked child must not touch the file.
-        if self.unusable.is_none() && std::process::id() == self.process && self.written > self.synced.end {
+        let has_tail = self.written > self.synced.end || self.append_failed;
+        if self.unusable.is_none() && std::process::id() == self.process && has_tail {
             let _ = self.medium.set_len(self.synced.end);
         }
     }
@@ -224,5 +225,31 @@ impl Source for WriterSource {
 
     fn spans(&self, end: u64) -> bool {
         self.map.spans(end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::Durability;
+    use plica_format::block::BlockKind;
+    use plica_format::page::MemoryScope;
+
+    #[test]
+    fn a_forked_child_can_neither_write_nor_cut() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("book.plica");
+        let parameters = Parameters { fanout: 2, chunk_words: 1, memory: MemoryScope::Document, tokenizer: 1 };
+        let mut writer = StoreWriter::create(&path, parameters, &WriteOptions::default()).unwrap();
+        writer.append(BlockKind::Text, b"the parent's", false).unwrap();
+        writer.blocks().unwrap();
+        let before = std::fs::read(&path).unwrap();
+        // As if the process had been forked since.
+        writer.process ^= 1;
+        assert!(matches!(writer.append(BlockKind::Text, b"the child's", false), Err(Error::Unusable { .. })));
+        assert!(matches!(writer.commit(Vec::new(), Durability::Immediate), Err(Error::Unusable { .. })));
+        assert!(matches!(writer.rollback(), Err(Error::Unusable { .. })));
+        drop(writer);
+        assert_eq!(std::fs::read(&path).unwrap(), before);
     }
 }
