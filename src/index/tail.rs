@@ -143,21 +143,29 @@ impl Tail {
         complete
     }
 
-    /// Nodes whose summary is missing among the children of the open pages, lowest level first.
-    pub(super) fn unfolded(&self) -> Vec<NodeId> {
+    /// Nodes at the right edge of the tree whose summary is missing, lowest level first: children of the open pages and,
+    /// where one of them was completed together with its last child, that child, and so on down.
+    pub(super) fn unfolded(&mut self, view: View<'_>) -> Result<Vec<NodeId>> {
         let mut out = Vec::new();
-        for (above, page) in self.levels.iter().enumerate() {
-            let level = above as u8; // the children of the page of level `above + 1`
-            let PageChildren::Nodes(nodes) = &page.children else { continue };
+        for above in 1..self.levels.len() {
+            let level = above as u8; // of the children of the page of level `above + 1`
             let Some(complete) = cover(self.fanout, level).map(|cover| self.chunks / cover) else { continue };
+            let Some(PageChildren::Nodes(nodes)) = self.levels.get(above).map(|page| &page.children) else { continue };
             let first = complete - nodes.len() as u32;
-            for (at, node) in nodes.iter().enumerate() {
-                if node.summary.is_none() {
-                    out.push((level, first + at as u32));
+            let missing = (first..).zip(nodes).filter(|(_, node)| node.summary.is_none());
+            out.extend(missing.map(|(index, _)| (level, index)));
+            // Only the newest node can have been completed just now.
+            let mut newest = (level, complete.saturating_sub(1));
+            while newest.0 > 1 && out.contains(&newest) {
+                newest = (newest.0 - 1, (newest.1 + 1) * u32::from(self.fanout) - 1);
+                if self.node(view, newest, false)?.summary.is_none() {
+                    out.push(newest);
                 }
             }
         }
-        out
+        out.sort_unstable();
+        out.dedup();
+        Ok(out)
     }
 
     /// Whether a node is complete.
