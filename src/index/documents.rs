@@ -66,7 +66,7 @@ impl Writer {
         Ok((self.head_of(number)?.state != DocumentState::Removed).then_some(number))
     }
 
-    fn head_of(&self, number: u32) -> Result<DocumentHead> {
+    pub(super) fn head_of(&self, number: u32) -> Result<DocumentHead> {
         match self.open.get(&number) {
             Some(open) => Ok(open.head.clone()),
             None => self
@@ -198,6 +198,13 @@ impl Writer {
         }
         if let Some(external) = chunk.external_id {
             check_length("a chunk's id in bytes", external, KEY_BYTES)?;
+            let ordinal = self.open_document(number)?.head.chunks;
+            let place = super::given::ordinal_of(id, external);
+            if external.is_empty() || place.is_some_and(|place| place != ordinal) {
+                return Err(Error::invalid(format!(
+                    "{external:?} cannot be a chunk's id: it is empty or names the place of another chunk"
+                )));
+            }
             if self.view().chunk_by_external_id(number, external)?.is_some() {
                 return Err(Error::invalid(format!("document {id:?} has a chunk {external:?} already")));
             }

@@ -128,7 +128,8 @@ impl Snapshot {
         Ok(self.view().head(document)?.is_some_and(|head| head.state == DocumentState::Live))
     }
 
-    pub(crate) fn entity_of(&self, row: &EntityRow) -> Result<Entity> {
+    /// A record without its document and chunks.
+    pub(crate) fn record_of(&self, row: &EntityRow) -> Result<Entity> {
         let view = self.view();
         let mut entity = Entity {
             document: None,
@@ -148,6 +149,12 @@ impl Snapshot {
             entity.aliases.extend(part.aliases);
             entity.descriptions.extend(part.descriptions);
         }
+        Ok(entity)
+    }
+
+    pub(crate) fn entity_of(&self, row: &EntityRow) -> Result<Entity> {
+        let view = self.view();
+        let mut entity = self.record_of(row)?;
         let mut places = Vec::new();
         for chunk in view.set(&key::numbered(key::ENTITY_CHUNKS, row.entity))? {
             let place = view.place(chunk)?;

@@ -58,25 +58,6 @@ impl Writer {
         Ok(())
     }
 
-    /// Takes an entity that was given from outside: a record with this very name is enriched, else one is created. The
-    /// chunks are named by ordinal.
-    pub fn add_entity(&mut self, id: &str, given: &EntityUpdate, ordinals: &[u32]) -> Result<()> {
-        self.flush_if_full()?;
-        check_update(given)?;
-        let number = self.number(id)?;
-        let chunks = ordinals.iter().map(|&ordinal| self.chunk_id(number, ordinal)).collect::<Result<Vec<_>>>()?;
-        let known = self.view().entity_by_name(self.scope(number), &crate::text::key(&given.name))?;
-        let target = match known {
-            Some(entity) => entity,
-            None => self.create_entity(number, &given.name)?,
-        };
-        self.enrich(number, target, given)?;
-        for chunk in chunks {
-            self.link(number, target, chunk);
-        }
-        Ok(())
-    }
-
     /// Internal id of a chunk of a document that is being written.
     pub(crate) fn chunk_id(&mut self, number: u32, ordinal: u32) -> Result<u32> {
         let (first, last, chunks) = {
@@ -89,12 +70,10 @@ impl Writer {
         if last - first + 1 == chunks {
             return Ok(first + ordinal);
         }
-        let places = self.view().places(first, last)?;
-        places
-            .iter()
-            .find(|place| place.document == number && place.ordinal == ordinal)
-            .map(|place| place.chunk)
-            .ok_or_else(|| super::view::inconsistent(format!("chunk {ordinal} of document {number} has no place")))
+        let Some(mut open) = self.open.remove(&number) else { return Ok(first) };
+        let found = open.tail.chunk(self.view(), ordinal);
+        self.open.insert(number, open);
+        found
     }
 
     /// Records whose name or alias is the name or an alias of an update, in the order of creation.
@@ -110,7 +89,7 @@ impl Writer {
         Ok(matched)
     }
 
-    fn create_entity(&mut self, document: u32, name: &str) -> Result<u32> {
+    pub(super) fn create_entity(&mut self, document: u32, name: &str) -> Result<u32> {
         let entity = self.state.entities;
         self.state.entities = entity.checked_add(1).ok_or(Error::Limit {
             what: "the number of entities",
@@ -142,8 +121,8 @@ impl Writer {
         Ok(entity)
     }
 
-    /// Adds what is new in `given` to a record.
-    fn enrich(&mut self, document: u32, entity: u32, given: &EntityUpdate) -> Result<()> {
+    /// Adds what is new in `given` to a record, and says whether there was something.
+    pub(super) fn enrich(&mut self, document: u32, entity: u32, given: &EntityUpdate) -> Result<bool> {
         let row = self.view().entity_row(entity)?;
         let scope = row.scope;
         let mut part = Part { document, ..Part::default() };
@@ -175,7 +154,7 @@ impl Writer {
             part.kind.clone_from(&given.kind);
         }
         if part.aliases.is_empty() && part.descriptions.is_empty() && part.kind.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
         let added = [
             (Field::Aliases, self.add_terms(Field::Aliases, entity, &part.aliases)?),
@@ -199,7 +178,8 @@ impl Writer {
         if scope != INDEX_SCOPE {
             self.open_document(scope)?.dirty = true;
         }
-        self.put_part(entity, &part)
+        self.put_part(entity, &part)?;
+        Ok(true)
     }
 
     /// Raises the frequencies of the terms of `texts` in a field of a record, and gives how many tokens there are.
@@ -243,7 +223,7 @@ impl Writer {
         Ok(())
     }
 
-    fn link(&mut self, document: u32, entity: u32, chunk: u32) {
+    pub(super) fn link(&mut self, document: u32, entity: u32, chunk: u32) {
         self.delta.insert(key::numbered(key::CHUNK_ENTITIES, chunk), entity);
         self.delta.insert(key::numbered(key::ENTITY_CHUNKS, entity), chunk);
         if self.scope(document) == INDEX_SCOPE {
@@ -429,7 +409,7 @@ fn row_of<'a>(
 }
 
 /// Refuses an update whose parts are empty or over their limits.
-fn check_update(update: &EntityUpdate) -> Result<()> {
+pub(super) fn check_update(update: &EntityUpdate) -> Result<()> {
     let name = crate::text::key(&update.name);
     if name.is_empty() {
         return Err(Error::invalid("an entity's name must not be empty"));

@@ -241,6 +241,21 @@ impl Tail {
         }
     }
 
+    /// The id of a chunk.
+    pub(super) fn chunk(&mut self, view: View<'_>, ordinal: u32) -> Result<u32> {
+        let fanout = u32::from(self.fanout);
+        let node = (1, ordinal / fanout);
+        let chunks = match (self.is_complete(node), self.levels.first()) {
+            (true, _) => self.chunks_of(view, node)?,
+            (false, Some(Page { children: PageChildren::Chunks(chunks), .. })) => chunks.clone(),
+            (false, _) => Vec::new(),
+        };
+        chunks
+            .get((ordinal % fanout) as usize)
+            .copied()
+            .ok_or_else(|| super::view::inconsistent(format!("chunk {ordinal} is not in its document's tree")))
+    }
+
     /// What is not folded yet: summaries of the open pages, highest level first, with their level and index; then the
     /// ids of the chunks.
     pub(super) fn open_units(&self) -> (Vec<(NodeId, Option<String>)>, Vec<u32>) {

@@ -244,10 +244,7 @@ impl<'a> Reader<'a> {
         let ids: Vec<String> = readings.iter().map(|reading| reading.source.id.to_owned()).collect();
         self.fold(writer, &ids)?;
         loop {
-            if self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
-                self.commit_part(writer)?;
-                return Err(Error::Cancelled);
-            }
+            self.stop_if_cancelled(writer)?;
             let mut round = Vec::new();
             for reading in readings.iter_mut() {
                 let rest = reading.source.text.get(reading.at..).unwrap_or_default();
@@ -360,6 +357,15 @@ impl<'a> Reader<'a> {
                 writer.set_summary(id, *level, *index, &summary, Origin::Model)?;
             }
         }
+    }
+
+    /// Where the cancel flag is set: commits what is complete, and ends with [`Error::Cancelled`].
+    pub(crate) fn stop_if_cancelled(&mut self, writer: &mut Writer) -> Result<()> {
+        if self.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
+            self.commit_part(writer)?;
+            return Err(Error::Cancelled);
+        }
+        Ok(())
     }
 
     /// Commits where it is time to.

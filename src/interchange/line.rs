@@ -84,8 +84,7 @@ impl Line {
             #[serde(rename = "type")]
             kind: Option<String>,
         }
-        let text = std::str::from_utf8(bytes)
-            .map_err(|error| Error::invalid(format!("not UTF-8: a bad byte at column {}", error.valid_up_to() + 1)))?;
+        let text = text(bytes)?;
         let tag: Tag = parse(text)?;
         match tag.kind.as_deref() {
             Some("document") => Ok(Self::Document(parse(text)?)),
@@ -103,8 +102,17 @@ impl Line {
     }
 }
 
-/// Parses JSON, with errors that name the column and not a line of their own.
+/// A line as text.
+pub(super) fn text(bytes: &[u8]) -> Result<&str> {
+    std::str::from_utf8(bytes)
+        .map_err(|error| Error::invalid(format!("not UTF-8: a bad byte at column {}", error.valid_up_to() + 1)))
+}
+
+/// Parses a JSON object, with errors that name the column and not a line of their own.
 pub(super) fn parse<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T> {
+    if !text.starts_with('{') {
+        return Err(Error::invalid("not a JSON object: a line must begin with \"{\""));
+    }
     serde_json::from_str(text).map_err(|error| {
         let said = error.to_string();
         let place = format!(" at line {} column {}", error.line(), error.column());
@@ -119,11 +127,14 @@ pub(super) struct Lines<R> {
     reader: R,
     number: u64,
     buffer: Vec<u8>,
+    /// Offsets of the line that was given last, without white space around it, and of the next.
+    start: u64,
+    end: u64,
 }
 
 impl<R: BufRead> Lines<R> {
     pub(super) fn new(reader: R) -> Self {
-        Self { reader, number: 0, buffer: Vec::new() }
+        Self { reader, number: 0, buffer: Vec::new(), start: 0, end: 0 }
     }
 
     /// The next line that is not blank, without its end, and its number.
@@ -137,6 +148,7 @@ impl<R: BufRead> Lines<R> {
                 return Ok(None);
             }
             self.number += 1;
+            self.end += read as u64;
             if self.number == 1 && self.buffer.starts_with(b"\xef\xbb\xbf") {
                 self.buffer.drain(..3);
             }
@@ -149,13 +161,27 @@ impl<R: BufRead> Lines<R> {
                 break;
             }
         }
+        // What is left of the line, from its first visible byte, ends where the next begins.
+        self.start = self.end - self.buffer.trim_ascii_start().len() as u64;
         Ok(Some((self.number, self.buffer.trim_ascii())))
+    }
+
+    /// Offset in the input of the line that was given last.
+    pub(super) fn offset(&self) -> u64 {
+        self.start
     }
 }
 
-/// An error of a line.
+/// The error of a line, where it is what the line says that cannot be taken. An error that names its line keeps it.
 pub(super) fn at(line: u64) -> impl FnOnce(Error) -> Error {
-    move |source| Error::Line { line, source: Box::new(source) }
+    move |source| match source {
+        Error::Invalid { .. }
+        | Error::Limit { .. }
+        | Error::NotFound { .. }
+        | Error::Ambiguous { .. }
+        | Error::Unsupported { .. } => Error::Line { line, source: Box::new(source) },
+        other => other,
+    }
 }
 
 /// The creation parameters that the first document line of an export states.

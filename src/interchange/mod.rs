@@ -14,11 +14,12 @@
 
 mod beir;
 mod export;
+mod held;
 mod import;
 mod line;
 
 pub use beir::{BeirImported, import_beir};
-pub(crate) use beir::{Query, queries, relevant};
+pub(crate) use beir::{queries, relevant};
 pub use export::export;
 pub use import::{ImportOptions, Imported, import};
 pub use line::{LINE_BYTES, Stated, stated};
