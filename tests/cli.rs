@@ -75,8 +75,7 @@ impl Place {
 
     fn run_with(&self, arguments: &[&str], input: &str) -> Run {
         let mut command = self.command(arguments);
-        let mut child =
-            command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         // A command that does not read its input may have ended by now.
         let _ = child.stdin.take().unwrap().write_all(input.as_bytes());
         let output = child.wait_with_output().unwrap();
@@ -115,8 +114,7 @@ fn a_folder_is_built_and_read_back() {
     let place = Place::with_index();
     let docs = place.json(&["docs", "i.plica"]);
     assert_eq!(keys(&docs), ["docs"]);
-    let names =
-        ["doc", "title", "chunks", "words", "bytes", "entities", "summaries", "hash", "metadata"];
+    let names = ["doc", "title", "chunks", "words", "bytes", "entities", "summaries", "hash", "metadata"];
     assert_eq!(keys(&docs["docs"][0]), names);
     assert_eq!(docs["docs"][0]["doc"], "harbour.txt");
     assert_eq!(docs["docs"][1]["doc"], "sub/notes.md");
@@ -128,8 +126,7 @@ fn a_folder_is_built_and_read_back() {
     assert_eq!(keys(&text), ["doc", "text"]);
 
     let chunk = place.json(&["chunk", "i.plica", "harbour.txt#1"]);
-    let names =
-        ["id", "chunk", "doc", "ordinal", "title", "text", "words", "start", "end", "entities", "summaries"];
+    let names = ["id", "chunk", "doc", "ordinal", "title", "text", "words", "start", "end", "entities", "summaries"];
     assert_eq!(keys(&chunk), names);
     let (start, end) = (chunk["start"].as_u64().unwrap() as usize, chunk["end"].as_u64().unwrap() as usize);
     assert_eq!(chunk["text"], harbour()[start..end]);
@@ -350,7 +347,10 @@ fn every_command_has_help_with_an_example() {
     ] {
         assert!(help.contains(&format!("\n  {command} ")), "{command} not in {help}");
         let own = place.run(&[command, "--help"]).good();
-        assert!(own.contains(&format!("\n  plica {command} ")) || own.contains(&format!("| plica {command} ")), "{own}");
+        assert!(
+            own.contains(&format!("\n  plica {command} ")) || own.contains(&format!("| plica {command} ")),
+            "{own}"
+        );
     }
     assert!(help.contains("Start:"));
     assert!(place.run(&["--version"]).good().starts_with("plica 0."));
