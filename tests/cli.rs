@@ -591,3 +591,31 @@ fn a_beir_folder_is_imported_and_measured() {
     let human = place.run(&["eval", "b.plica", "--beir", "beir"]).good();
     assert!(human.contains("recall@20"), "{human}");
 }
+
+/// The README's first command: a passage that names nobody is found by who it tells of, and says so.
+#[test]
+fn the_story_answers_with_a_passage_that_names_nobody() {
+    let place = Place::new();
+    let story = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/story.txt");
+    fs::copy(story, place.path("story.txt")).unwrap();
+    for (question, name, described, names) in [
+        ("Where did Ilse Maren hide the green book?", "Ilse Maren", "the lighthouse keeper", ["Ilse", "Maren"]),
+        ("How did Jonas Pell get rid of the silver watch?", "Jonas Pell", "the ferry pilot", ["Jonas", "Pell"]),
+        ("What became of Jonas Pell's silver watch?", "Jonas Pell", "the ferry pilot", ["Jonas", "Pell"]),
+    ] {
+        let answer = place.json(&["ask", "story.txt", question, "-k", "3"]);
+        let hits = answer["hits"].as_array().unwrap();
+        let hit = hits
+            .iter()
+            .find(|hit| {
+                let text = hit["text"].as_str().unwrap();
+                text.to_lowercase().contains(described) && !names.iter().any(|name| text.contains(name))
+            })
+            .unwrap_or_else(|| panic!("{question}: no such passage among the first three"));
+        let records = hit["explain"]["records"].as_array().unwrap();
+        assert!(records.iter().any(|record| record["name"] == name), "{question}");
+        assert!(hit["explain"]["memory"]["z"].as_f64().unwrap() > 0.0, "{question}");
+        let human = place.run(&["ask", "story.txt", question]).good();
+        assert!(human.contains(&format!("tells of {name}, here called \"{described}\"")), "{human}");
+    }
+}
