@@ -352,7 +352,8 @@ impl Writer {
         Ok(units)
     }
 
-    /// Nodes of a document's fold tree that are complete, are shown to the model as history, and have no summary.
+    /// Nodes of a document's fold tree that are complete and have no summary, lowest level first: those that are shown to
+    /// the model as history, and the last ones below them.
     pub fn unfolded(&mut self, id: &str) -> Result<Vec<(u8, u32)>> {
         let number = self.number(id)?;
         self.open_document(number)?;

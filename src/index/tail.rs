@@ -143,28 +143,33 @@ impl Tail {
         complete
     }
 
-    /// Nodes at the right edge of the tree whose summary is missing, lowest level first: children of the open pages and,
-    /// where one of them was completed together with its last child, that child, and so on down.
+    /// Nodes whose summary is missing, lowest level first: among the children of the open pages, and along the right
+    /// edge below them, since one chunk can complete nodes of several levels and close the pages of all but the last.
     pub(super) fn unfolded(&mut self, view: View<'_>) -> Result<Vec<NodeId>> {
         let mut out = Vec::new();
-        for above in 1..self.levels.len() {
-            let level = above as u8; // of the children of the page of level `above + 1`
+        for (above, page) in self.levels.iter().enumerate() {
+            let level = above as u8; // the children of the page of level `above + 1`
+            let PageChildren::Nodes(nodes) = &page.children else { continue };
             let Some(complete) = cover(self.fanout, level).map(|cover| self.chunks / cover) else { continue };
-            let Some(PageChildren::Nodes(nodes)) = self.levels.get(above).map(|page| &page.children) else { continue };
             let first = complete - nodes.len() as u32;
-            let missing = (first..).zip(nodes).filter(|(_, node)| node.summary.is_none());
-            out.extend(missing.map(|(index, _)| (level, index)));
-            // Only the newest node can have been completed just now.
-            let mut newest = (level, complete.saturating_sub(1));
-            while newest.0 > 1 && out.contains(&newest) {
-                newest = (newest.0 - 1, (newest.1 + 1) * u32::from(self.fanout) - 1);
-                if self.node(view, newest, false)?.summary.is_none() {
-                    out.push(newest);
+            for (at, node) in nodes.iter().enumerate() {
+                if node.summary.is_none() {
+                    out.push((level, first + at as u32));
                 }
             }
         }
+        let fanout = u32::from(self.fanout);
+        for at in 0..out.len() {
+            let Some(&(mut level, mut index)) = out.get(at) else { break };
+            while level > 1 {
+                (level, index) = (level - 1, index * fanout + fanout - 1);
+                if self.summary(view, (level, index))?.is_some() {
+                    break;
+                }
+                out.push((level, index));
+            }
+        }
         out.sort_unstable();
-        out.dedup();
         Ok(out)
     }
 

@@ -543,7 +543,7 @@ mod tests {
     #[test]
     fn values_are_read_and_refused() {
         assert_eq!(tree_path("0/3").unwrap().0, [0, 3]);
-        assert_eq!(tree_path("").unwrap().0, []);
+        assert!(tree_path("").unwrap().0.is_empty());
         assert!(tree_path("0/x").is_err());
         assert_eq!(weights("1, 0.5,0").unwrap(), Weights { text: 1.0, memory: 0.5, summary: 0.0 });
         assert!(weights("1,2").is_err() && weights("1,NaN,0").is_err() && weights("1,-1,0").is_err());

@@ -14,6 +14,10 @@ const PASSAGE_LINES: usize = 6;
 const REASON_LINES: usize = 2;
 /// Linked records that are shown to people.
 const RECORDS: usize = 3;
+/// Overlap with the question from which on a name or description says why a hit was found: one word that says something.
+const MATCH: f64 = 1.0;
+/// What the summaries must add to a score for one to be shown.
+const SHOWN: f64 = 0.005;
 
 /// The answer to a query, as JSON.
 #[derive(Serialize)]
@@ -194,38 +198,44 @@ fn called_here(snapshot: &Snapshot, hit: &Hit, explanation: &Explanation) -> Out
 /// Why a hit was found: what the channels gave, and through which records and summary.
 fn show_reason(out: &mut Output, terms: &Terms, explanation: &Explanation, called: &[Option<String>]) -> Outcome {
     let channels = [("text", &explanation.text), ("memory", &explanation.memory), ("summary", &explanation.summary)];
-    let given: Vec<String> = channels
-        .iter()
-        .filter(|(_, channel)| channel.raw != 0.0)
-        .map(|(name, channel)| format!("{name} {:+.2}", channel.weight * channel.normalised))
-        .collect();
+    let matched = channels.iter().filter(|(_, channel)| channel.raw != 0.0);
+    let given: Vec<String> =
+        matched.map(|(name, channel)| format!("{name} {:+.2}", channel.weight * channel.normalised)).collect();
     let given = if given.is_empty() { "nothing matched".to_owned() } else { given.join(", ") };
     out.line(format!("   {} {given}", out.styled(FAINT, "why:")))?;
-    for (at, record) in explanation.records.iter().take(RECORDS).enumerate() {
+    for (record, called) in explanation.records.iter().zip(called) {
+        let named = terms.overlap(&record.name) >= MATCH;
+        // A name that matches says why; else it is an alias or a description that led here.
+        let (what, led) = match best(terms, &record.aliases) {
+            Some(alias) => ("alias:", Some(alias)),
+            None => ("known:", best(terms, &record.descriptions)),
+        };
+        if !named && led.is_none() {
+            continue;
+        }
         let mut line = format!("tells of {}", visible(&record.name));
-        if let Some(Some(name)) = called.get(at) {
+        if let Some(name) = called {
             line.push_str(&format!(", here called \"{}\"", visible(name)));
         }
         reason(out, "record:", &line)?;
-        let best = |texts: &[String]| {
-            let matching = texts.iter().map(|text| (terms.overlap(text), text)).filter(|(overlap, _)| *overlap >= 1.0);
-            matching.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.len().cmp(&a.1.len()))).map(|(_, text)| text.clone())
-        };
-        // A name that matches says it already; else it is an alias or a description that led here.
-        if let Some(alias) = best(&record.aliases).filter(|_| terms.overlap(&record.name) < 1.0) {
-            reason(out, "alias:", &alias)?;
-        }
-        if let Some(description) = best(&record.descriptions) {
-            reason(out, "known:", &description)?;
+        if let Some(led) = led.filter(|_| !named) {
+            reason(out, what, led)?;
         }
     }
     match &explanation.covering_summary {
-        Some(summary) if explanation.summary.raw != 0.0 => {
+        Some(summary) if explanation.summary.weight * explanation.summary.normalised >= SHOWN => {
             let lines = terms.passage(summary, REASON_LINES);
             reason(out, "summary:", &lines.join(" "))
         }
         _ => Ok(()),
     }
+}
+
+/// The text that shares most with the question, the shortest of several; `None` where none shares anything that says
+/// something.
+fn best<'a>(terms: &Terms, texts: &'a [String]) -> Option<&'a String> {
+    let sharing = texts.iter().map(|text| (terms.overlap(text), text)).filter(|(overlap, _)| *overlap >= MATCH);
+    sharing.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.len().cmp(&a.1.len()))).map(|(_, text)| text)
 }
 
 /// A part of a reason, wrapped and set in.

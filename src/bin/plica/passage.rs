@@ -13,10 +13,20 @@ pub struct Terms {
     terms: HashSet<String>,
 }
 
-/// How much a term says, judged by its length alone: short words are mostly those that every text is full of.
+/// Worths of windows that differ by less are equal.
+const TIE: f64 = 1e-9;
+
+/// Words of questions and texts that say nothing of what is asked for.
+const COMMON: [&str; 32] = [
+    "about", "after", "also", "been", "before", "could", "does", "from", "have", "into", "long", "many", "much",
+    "than", "that", "their", "them", "then", "there", "these", "they", "this", "those", "were", "what", "when",
+    "where", "which", "whom", "whose", "with", "would",
+];
+
+/// How much a term says, as far as the term alone shows.
 fn weight(term: &str) -> f64 {
-    let short = term.is_ascii() && term.len() <= 3;
-    if short { 0.05 } else { 1.0 }
+    let common = term.is_ascii() && (term.len() <= 3 || COMMON.contains(&term));
+    if common { 0.05 } else { 1.0 }
 }
 
 impl Terms {
@@ -62,20 +72,19 @@ impl Terms {
             let terms: HashSet<&String> = window.iter().flatten().collect();
             terms.into_iter().map(|term| weight(term) / counts.get(term).copied().unwrap_or(1.0)).sum()
         };
-        let mut best = (0, f64::NEG_INFINITY);
-        for (at, window) in found.windows(lines).enumerate() {
-            let worth = worth(window);
-            if worth > best.1 + 1e-9 {
-                best = (at, worth);
-            }
-        }
-        let mut chosen: Vec<String> = all.iter().skip(best.0).take(lines).cloned().collect();
-        if best.0 > 0
+        let worths: Vec<f64> = found.windows(lines).map(worth).collect();
+        let most = worths.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        // Of neighbouring windows that say the same, the middle one shows what stands around it.
+        let first = worths.iter().position(|&worth| worth > most - TIE).unwrap_or(0);
+        let ties = worths.iter().skip(first).take_while(|&&worth| worth > most - TIE).count();
+        let start = first + ties.saturating_sub(1) / 2;
+        let mut chosen: Vec<String> = all.iter().skip(start).take(lines).cloned().collect();
+        if start > 0
             && let Some(first) = chosen.first_mut()
         {
             first.insert_str(0, "… ");
         }
-        if best.0 + lines < all.len()
+        if start + lines < all.len()
             && let Some(last) = chosen.last_mut()
         {
             last.push_str(" …");

@@ -5,7 +5,7 @@ use crate::failure::Outcome;
 use crate::opening::open;
 use crate::output::{Output, STRONG, counted, grouped, table, visible};
 use crate::writing::memory_name;
-use plica::{Calls, Stat};
+use plica::{Calls, MemoryScope, Stat};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -97,15 +97,12 @@ pub fn stat(arguments: &Arguments) -> Outcome {
         })?;
         return out.flush();
     }
-    let parameters = format!(
-        "fan-out {}, at most {} a chunk, a memory a{}",
-        parameters.fanout,
-        counted(u64::from(parameters.chunk_words), "word"),
-        match memory_name(parameters.memory) {
-            "index" => "n index",
-            _ => " document",
-        }
-    );
+    let words = counted(u64::from(parameters.chunk_words), "word");
+    let memory = match parameters.memory {
+        MemoryScope::Document => "a memory for each document",
+        MemoryScope::Index => "one memory for all documents",
+    };
+    let parameters = format!("fan-out {}, at most {words} a chunk, {memory}", parameters.fanout);
     show(&mut out, &stat, &parameters)?;
     out.flush()
 }
