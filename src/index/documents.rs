@@ -147,7 +147,7 @@ impl Writer {
         open.head.title = if short { title.to_owned() } else { String::new() };
         open.head.information = written;
         open.dirty = true;
-        Ok(())
+        self.refresh_dictionary()
     }
 
     /// Lets readers see a document from the next commit on.
@@ -279,7 +279,7 @@ impl Writer {
         for row in texts.rows {
             self.delta.put_text(TextRow { block, ..row });
         }
-        Ok(())
+        self.refresh_dictionary()
     }
 
     /// Sets the summary of a complete node of a document's fold tree: `level` from 1, `index` among the nodes of that

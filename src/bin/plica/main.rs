@@ -1,1 +1,65 @@
-fn main() {}
+//! The `plica` command: the engine for people and scripts.
+//!
+//! One module a subject: `arguments` says what can be asked for, `output` how answers look, `failure` how a command
+//! ends; the others are the commands. Nothing here knows more of the engine than its public interface.
+
+mod arguments;
+mod ask;
+mod build;
+mod check;
+mod entities;
+mod eval;
+mod export;
+mod failure;
+mod hits;
+mod import;
+mod log;
+mod opening;
+mod output;
+mod passage;
+mod progress;
+mod search;
+mod show;
+mod signals;
+mod sources;
+mod stat;
+mod writing;
+
+use arguments::{Arguments, Command};
+use clap::Parser;
+use failure::Outcome;
+use std::io::Write;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse().command) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            if let Some(text) = failure.text() {
+                let _ = writeln!(std::io::stderr(), "plica: {}", text.replace(['\n', '\r'], " "));
+            }
+            failure.exit_code()
+        }
+    }
+}
+
+fn run(command: &Command) -> Outcome {
+    match command {
+        Command::Ask(arguments) => ask::ask(arguments),
+        Command::Build(arguments) => build::build(arguments),
+        Command::Append(arguments) => build::append(arguments),
+        Command::Search(arguments) => search::search(arguments),
+        Command::Tree(arguments) => show::tree(arguments),
+        Command::Entity(arguments) => entities::entity(arguments),
+        Command::Entities(arguments) => entities::entities(arguments),
+        Command::Chunk(arguments) => show::chunk(arguments),
+        Command::Cat(arguments) => show::cat(arguments),
+        Command::Docs(arguments) => show::docs(arguments),
+        Command::Stat(arguments) => stat::stat(arguments),
+        Command::Check(arguments) => check::check(arguments),
+        Command::Log(arguments) => log::log(arguments),
+        Command::Import(arguments) => import::import(arguments),
+        Command::Export(arguments) => export::export(arguments),
+        Command::Eval(arguments) => eval::eval(arguments),
+    }
+}

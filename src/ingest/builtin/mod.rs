@@ -1,1 +1,123 @@
-//! The built-in model.
+//! The built-in model: proper names, their other names, what is said of them, and extractive summaries.
+//!
+//! It needs no network and no weights and keeps nothing between calls: what it answers depends on its input alone. It
+//! reads a text once into words and sentences (`scan`), takes the runs of capitals that are names (`names`), gathers
+//! them into the entities of the chunk (`cast`), finds short forms, acronyms and other names (`aliases`), appositions
+//! and definitions (`apposition`), and describes each entity by the sentence that first tells of it (`descriptions`).
+//! Everything is linear in the length of the input.
+
+mod aliases;
+mod apposition;
+mod cast;
+mod descriptions;
+mod lexicon;
+mod names;
+mod recall;
+mod scan;
+mod summary;
+mod title;
+
+use super::{EntityUpdate, FoldInput, Model, UpdateInput};
+use crate::Result;
+use cast::{Cast, squeeze};
+use descriptions::{DESCRIPTION_BYTES, clean, sentence_around};
+use names::Usage;
+use scan::Scan;
+use std::collections::HashSet;
+
+/// A model of rules, for English first: names are found by their capitals, so other languages that write names so work
+/// too, with fewer kinds and relations; scripts without capitals give entities for titles only.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Builtin;
+
+impl Model for Builtin {
+    fn update(&self, input: &UpdateInput<'_>) -> Result<Vec<EntityUpdate>> {
+        Ok(update(input))
+    }
+
+    fn fold(&self, input: &FoldInput<'_>) -> Result<String> {
+        Ok(summary::fold(input.units, input.limit_bytes))
+    }
+}
+
+fn update(input: &UpdateInput<'_>) -> Vec<EntityUpdate> {
+    let scan = Scan::new(input.text);
+    let heading = Scan::new(input.title);
+    let mut usage = Usage::default();
+    usage.add(&scan);
+    usage.add_capitals(&heading);
+    for record in input.recalled {
+        usage.add_capitals(&Scan::new(&record.name));
+    }
+    let spans = names::spans(&scan, &usage);
+    let mut cast = Cast::default();
+    let subject = title::enter(&mut cast, input.title, &heading);
+    cast.enter_spans(&scan, &spans);
+    if let Some(subject) = subject {
+        title::opening(&mut cast, &scan, &spans, subject);
+    }
+    let place = |cast: &Cast, s: usize| cast.find(scan.slice(spans[s].first, spans[s].last));
+    for (target, alias) in aliases::given(&scan, &spans) {
+        if let (Some(target), Some(short)) = (place(&cast, target), place(&cast, alias)) {
+            let name = squeeze(scan.slice(spans[alias].first, spans[alias].last));
+            if !cast.entities[short].is_title {
+                cast.merge(short, target);
+            }
+            cast.alias(target, name);
+        }
+    }
+    aliases::acronyms(&scan, &mut cast);
+    let phrases = apposition::phrases(&scan, &spans);
+    for phrase in &phrases {
+        if let Some(at) = place(&cast, phrase.span)
+            && (cast.entities[at].kind.is_empty() || phrase.defines)
+            && !phrase.kind.is_empty()
+        {
+            cast.entities[at].kind = phrase.kind;
+        }
+    }
+    aliases::without_honorifics(&mut cast);
+    aliases::short_forms(&mut cast, subject.is_some());
+    recall::resolve(&mut cast, &scan, input.recalled, subject.is_some());
+    for phrase in &phrases {
+        if let Some(at) = place(&cast, phrase.span) {
+            let text = clean(scan.slice(phrase.first, phrase.last), DESCRIPTION_BYTES);
+            if phrase.singles_out {
+                cast.alias(at, clean(scan.slice(phrase.first, phrase.name_end), DESCRIPTION_BYTES));
+            }
+            cast.entities[at].descriptions.push(text);
+        }
+    }
+    if knob("PR", 1) > 0 { apposition::roles(&scan, &spans, &phrases, &mut cast); }
+    describe(&mut cast, &scan, input.title);
+    let mut out: Vec<EntityUpdate> = Vec::new();
+    let mut seen = HashSet::new();
+    for e in cast.entities.into_iter().filter(|e| e.same_as.is_none()) {
+        if seen.insert(e.name.clone()) {
+            out.push(EntityUpdate { name: e.name, kind: e.kind.to_owned(), aliases: e.aliases, descriptions: e.descriptions });
+        }
+    }
+    out
+}
+
+/// Adds to each entity the sentence of its first mention.
+fn describe(cast: &mut Cast, scan: &Scan<'_>, title: &str) {
+    let prefix = if title.is_empty() { String::new() } else { format!("{}: ", clean(title, DESCRIPTION_BYTES / 2)) };
+    let mut used = HashSet::new();
+    let cast_title = (!title.is_empty()).then_some(title);
+    for e in cast.entities.iter_mut().filter(|e| e.same_as.is_none() && !e.is_title) {
+        if let Some(m) = e.mentions.first() {
+            let limit = if used.insert(m.sentence) { knob("PD", 160) } else { knob("PE", 160) };
+            let text = sentence_around(scan, m.sentence, m.first, limit);
+            let has = knob("PT", 0) == 1 && cast_title.is_some_and(|t| text.contains(&t));
+            if knob("PF", 0) == 1 && !e.descriptions.is_empty() { continue }
+            if has { e.descriptions.push(text); } else {
+            e.descriptions.push(format!("{prefix}{text}")); }
+        }
+    }
+}
+
+/// Experiments.
+pub(crate) fn knob(name: &str, default: usize) -> usize {
+    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
+}

@@ -1,0 +1,112 @@
+//! The first byte chooses a structure; the rest is decoded as it. What is accepted is used, and must encode again to the
+//! same bytes where the structure has an encoder.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use plica_format::block::BlockHeader;
+use plica_format::bytes::Reader;
+use plica_format::commit::Commit;
+use plica_format::document::{DocumentHead, Information};
+use plica_format::entity::{Part, decode_rows, decode_summary_rows, encode_rows, encode_summary_rows};
+use plica_format::fold::{Expected, FoldPage};
+use plica_format::leaf::Leaf;
+use plica_format::page::{FilePage, Slot};
+use plica_format::postings::{Posting, PostingList, PostingValue};
+use plica_format::separator::SeparatorPage;
+use plica_format::state::IndexState;
+use plica_format::{chunk, idset};
+
+fuzz_target!(|data: &[u8]| {
+    let Some((&which, bytes)) = data.split_first() else { return };
+    match which % 17 {
+        0 => drop(FilePage::decode(bytes)),
+        1 => drop(Slot::decode(bytes, 1, &[7; 16])),
+        2 => drop(BlockHeader::decode(bytes, &[7; 16], 20_480)),
+        3 => drop(Commit::decode(bytes)),
+        4 => {
+            for leaf in [Leaf::decode(bytes), Leaf::trusted(bytes)].into_iter().flatten() {
+                let _ = leaf.get(b"key");
+                let mut cursor = leaf.seek(b"");
+                let mut left = 20_000;
+                while let Ok(Some(_)) = cursor.next() {
+                    left -= 1;
+                    assert!(left > 0, "a leaf has at most 16,384 keys");
+                }
+            }
+        }
+        5 => drop(SeparatorPage::decode(bytes)),
+        6 => {
+            if let Ok(list) = PostingList::decode(bytes) {
+                let mut out: Vec<Posting> = Vec::new();
+                if list.read_into(0, u32::MAX, &mut out).is_ok() {
+                    assert_eq!(out.len(), list.len());
+                    assert!(out.windows(2).all(|pair| pair[0].id < pair[1].id));
+                }
+            }
+        }
+        7 => drop(PostingValue::decode(bytes)),
+        8 => {
+            if let Ok(ids) = idset::decode(bytes) {
+                let mut again = Vec::new();
+                idset::encode(&ids, &mut again).expect("what was decoded can be encoded");
+                assert_eq!(again, bytes);
+            }
+        }
+        9 => {
+            if let Ok(rows) = chunk::decode_places(3, bytes) {
+                let mut again = Vec::new();
+                chunk::encode_places(&rows, &mut again);
+                assert_eq!(again, bytes);
+            }
+        }
+        10 => {
+            if let Ok(rows) = chunk::decode_texts(3, bytes) {
+                let mut again = Vec::new();
+                chunk::encode_texts(&rows, &mut again);
+                assert_eq!(again, bytes);
+            }
+        }
+        11 => {
+            if let Ok(part) = Part::decode(bytes) {
+                let mut again = Vec::new();
+                part.encode(&mut again);
+                assert_eq!(again, bytes);
+            }
+        }
+        12 => {
+            if let Ok(rows) = decode_rows(3, bytes) {
+                let mut again = Vec::new();
+                encode_rows(&rows, &mut again);
+                assert_eq!(again, bytes);
+            }
+        }
+        13 => {
+            if let Ok(rows) = decode_summary_rows(3, bytes) {
+                let mut again = Vec::new();
+                encode_summary_rows(&rows, &mut again);
+                assert_eq!(again, bytes);
+            }
+        }
+        14 => {
+            if let Ok(number) = Reader::new("number", bytes).varint32()
+                && let Ok(head) = DocumentHead::decode(number, bytes)
+            {
+                let mut again = Vec::new();
+                head.encode(&mut again);
+                assert_eq!(again, bytes);
+            }
+            let _ = Information::decode(bytes);
+        }
+        15 => {
+            let expected = Expected { document: 1, level: 2, first: 0, count: 10 };
+            if let Ok(page) = FoldPage::decode(bytes, 1 << 40, 5, expected) {
+                assert_eq!(page.encode(), bytes);
+            }
+        }
+        _ => {
+            if let Ok(state) = IndexState::decode(bytes) {
+                assert_eq!(state.encode(), bytes);
+            }
+        }
+    }
+});

@@ -1,0 +1,130 @@
+//! `plica import`: what another program understood, or the rows of a BEIR corpus.
+
+use crate::arguments::{Creation, Import, ModelArgument};
+use crate::failure::{Failure, Outcome};
+use crate::output::{Output, counted};
+use crate::progress::Progress;
+use crate::signals;
+use crate::sources::cannot_read;
+use crate::writing::{Ledger, exists, model, open_or_create, options};
+use plica::Writer;
+use plica::ingest::Reader;
+use plica::interchange::{self, ImportOptions};
+use std::cell::{Cell, RefCell};
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+
+/// Imports.
+pub fn import(arguments: &Import) -> Outcome {
+    let out = RefCell::new(Output::new());
+    let said = match (&arguments.beir, &arguments.file) {
+        (Some(folder), _) => import_beir(arguments, folder, &out)?,
+        (None, Some(file)) => import_lines(arguments, file, &out)?,
+        (None, None) => {
+            return Err(Failure::Usage("nothing to import: name a file, or a folder with --beir".to_owned()));
+        }
+    };
+    let mut out = out.borrow_mut();
+    if !arguments.json {
+        out.line(said)?;
+    }
+    out.flush()
+}
+
+/// What an import did, in words.
+fn summary(index: &Path, writer: &Writer, added: &[String], skipped: u64, unit: &str) -> String {
+    let skipped = if skipped > 0 { format!(", {} there already", counted(skipped, unit)) } else { String::new() };
+    let chunks = counted(writer.chunks(), "chunk");
+    let (index, added) = (index.display(), added.join(", "));
+    format!("{index}: added {added}{skipped}; {chunks} in all, commit {}", writer.sequence())
+}
+
+/// Imports JSON lines.
+fn import_lines(arguments: &Import, file: &Path, out: &RefCell<Output>) -> Outcome<String> {
+    let read = Cell::new(0);
+    let (source, progress): (Box<dyn Read>, Progress) = if file == Path::new("-") {
+        (Box::new(std::io::stdin().lock()), Progress::unbounded())
+    } else {
+        let opened = File::open(file).map_err(|error| cannot_read(file, &error))?;
+        let metadata = opened.metadata().map_err(|error| cannot_read(file, &error))?;
+        if metadata.is_dir() {
+            return Err(Failure::message(format!("{} is a folder; --beir imports one", file.display())));
+        }
+        let progress = if metadata.is_file() { Progress::bytes(metadata.len()) } else { Progress::unbounded() };
+        (Box::new(opened), progress)
+    };
+    progress.about("import");
+    let counting = Counting { source, read: &read, progress: &progress };
+    let (lines, mut writer) = open_for(arguments, BufReader::with_capacity(1 << 18, counting))?;
+    let ledger = Ledger::new(out, arguments.json);
+    let mut options = ImportOptions::new().cancel(signals::stop_flag()).on_commit(|commit| ledger.acknowledge(commit));
+    if let Some(chunks) = arguments.commit_every {
+        options = options.commit_every(chunks.get());
+    }
+    let imported = ledger.settle(interchange::import(&mut writer, lines, options))?;
+    let summaries = if imported.summaries == 1 { "summary" } else { "summaries" };
+    let added = [
+        counted(imported.documents, "document"),
+        counted(imported.chunks, "chunk"),
+        counted(imported.entities, "entity line"),
+        format!("{} {summaries}", imported.summaries),
+    ];
+    Ok(summary(&arguments.index, &writer, &added, imported.skipped, "line"))
+}
+
+/// Opens the index, or creates it: with what the options say, else with what the first document line says.
+fn open_for<R: BufRead>(arguments: &Import, lines: R) -> Outcome<(impl BufRead, Writer)> {
+    let (stated, lines) = interchange::stated(lines)?;
+    let asked = arguments.creation;
+    let with = Creation { fanout: asked.fanout, chunk_words: asked.chunk_words, memory: asked.memory };
+    let mut creation_options = stated.options(plica::Options::new());
+    let wanted = options(&with);
+    if with.fanout.is_some() {
+        creation_options = creation_options.fanout(wanted.fanout);
+    }
+    if with.chunk_words.is_some() {
+        creation_options = creation_options.chunk_words(wanted.chunk_words);
+    }
+    if with.memory.is_some() {
+        creation_options = creation_options.memory(wanted.memory);
+    }
+    Ok((lines, open_or_create(&arguments.index, &with, &creation_options)?))
+}
+
+/// Imports the rows of a BEIR corpus.
+fn import_beir(arguments: &Import, folder: &Path, out: &RefCell<Output>) -> Outcome<String> {
+    let corpus = folder.join("corpus.jsonl");
+    if !exists(&corpus) {
+        return Err(Failure::message(format!("{} is no BEIR folder: it holds no corpus.jsonl", folder.display())));
+    }
+    let mut writer = open_or_create(&arguments.index, &arguments.creation, &options(&arguments.creation))?;
+    let progress = Progress::unbounded();
+    let ledger = Ledger::new(out, arguments.json);
+    let mut reader = Reader::new(model(arguments.model.unwrap_or(ModelArgument::Builtin)))
+        .cancel(signals::stop_flag())
+        .on_commit(|commit| ledger.acknowledge(commit));
+    if let Some(chunks) = arguments.commit_every {
+        reader = reader.commit_every(chunks.get());
+    }
+    progress.about("import");
+    let imported = ledger.settle(interchange::import_beir(&mut writer, folder, &mut reader, 1))?;
+    let added = [counted(imported.documents, "document"), counted(imported.chunks, "chunk")];
+    Ok(summary(&arguments.index, &writer, &added, imported.skipped, "row"))
+}
+
+/// A source that shows how much of it was read.
+struct Counting<'a, R> {
+    source: R,
+    read: &'a Cell<u64>,
+    progress: &'a Progress,
+}
+
+impl<R: Read> Read for Counting<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let bytes = self.source.read(buffer)?;
+        self.read.set(self.read.get() + bytes as u64);
+        self.progress.at(self.read.get());
+        Ok(bytes)
+    }
+}

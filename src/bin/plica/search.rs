@@ -1,0 +1,141 @@
+//! `plica search`: one query, or many, a line each.
+
+use crate::arguments::Search;
+use crate::failure::{Failure, Outcome};
+use crate::hits::{answer_line, show};
+use crate::opening::open;
+use crate::output::{FAINT, Output, STRONG, visible};
+use crate::sources::cannot_read;
+use plica::search::Bm25;
+use plica::{Query, Scope, Snapshot};
+use serde_json::Value;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::time::Instant;
+
+/// Longest line of a file of queries, in bytes.
+const LINE_BYTES: usize = 1 << 20;
+
+/// A query to answer.
+#[derive(Debug, Default, PartialEq)]
+struct Asked {
+    id: Option<Value>,
+    text: String,
+    doc: Option<String>,
+}
+
+/// Searches.
+pub fn search(arguments: &Search) -> Outcome {
+    let snapshot = open(&arguments.index, &arguments.reading)?;
+    let mut out = Output::new();
+    if let Some(query) = &arguments.query {
+        let asked = Asked { text: query.clone(), doc: arguments.doc.clone(), ..Asked::default() };
+        answer(arguments, &snapshot, &asked, &mut out)?;
+        return out.flush();
+    }
+    let Some(path) = &arguments.queries else { return Ok(()) };
+    let standard = path == Path::new("-");
+    let mut lines: Box<dyn BufRead> = match standard {
+        true => Box::new(std::io::stdin().lock()),
+        false => Box::new(BufReader::new(File::open(path).map_err(|error| cannot_read(path, &error))?)),
+    };
+    let mut line = Vec::new();
+    for number in 1u64.. {
+        line.clear();
+        let read = std::io::Read::take(&mut lines, LINE_BYTES as u64 + 1).read_until(b'\n', &mut line);
+        if read.map_err(|error| cannot_read(path, &error))? == 0 {
+            break;
+        }
+        let here = |message: String| Failure::message(format!("{}, line {number}: {message}", path.display()));
+        if line.len() > LINE_BYTES {
+            return Err(here(format!("a query is at most {LINE_BYTES} bytes long")));
+        }
+        let asked = read_query(&line, arguments.doc.as_deref()).map_err(here)?;
+        if !arguments.reading.json {
+            if number > 1 {
+                out.line("")?;
+            }
+            out.line(out.styled(STRONG, &format!("? {}", visible(&asked.text))))?;
+        }
+        answer(arguments, &snapshot, &asked, &mut out).map_err(|failure| match failure {
+            Failure::Engine(error) if !error.is_damage() => here(error.to_string()),
+            other => other,
+        })?;
+        if standard {
+            // Who asks through a pipe may wait for the answer before asking on.
+            out.flush()?;
+        }
+    }
+    out.flush()
+}
+
+/// A line of a file of queries: a JSON object, or the query itself.
+fn read_query(line: &[u8], doc: Option<&str>) -> Result<Asked, String> {
+    let line = std::str::from_utf8(line).map_err(|error| format!("expected UTF-8: {error}"))?;
+    let line = line.strip_suffix('\n').unwrap_or(line);
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    if !line.starts_with('{') {
+        return Ok(Asked { id: None, text: line.to_owned(), doc: doc.map(str::to_owned) });
+    }
+    let object: Value = serde_json::from_str(line).map_err(|error| format!("expected a JSON object: {error}"))?;
+    let text = match object.get("text") {
+        Some(Value::String(text)) => text.clone(),
+        _ => return Err("expected a string under \"text\"".to_owned()),
+    };
+    let own = match object.get("metadata").and_then(|metadata| metadata.get("doc_id")) {
+        Some(Value::String(own)) => Some(own.clone()),
+        None | Some(Value::Null) => doc.map(str::to_owned),
+        Some(other) => return Err(format!("expected a string under metadata.doc_id, got {other}")),
+    };
+    Ok(Asked { id: object.get("_id").cloned(), text, doc: own })
+}
+
+/// Answers one query.
+fn answer(arguments: &Search, snapshot: &Snapshot, asked: &Asked, out: &mut Output) -> Outcome {
+    let mut query = Query::new(asked.text.clone());
+    if let Some(doc) = &asked.doc {
+        query.scope = Scope::Document(doc.clone());
+    }
+    query.statistics = arguments.stats.into();
+    query.k = arguments.k.get();
+    query.offset = arguments.offset;
+    query.weights = arguments.weights;
+    query.bm25 = Bm25 { k1: arguments.k1, b: arguments.b };
+    query.pool = arguments.pool;
+    query.all = arguments.all;
+    query.explain = arguments.explain;
+    query.filter.clone_from(&arguments.filter);
+    let started = Instant::now();
+    let answer = snapshot.search(&query)?;
+    let micros = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
+    if arguments.reading.json {
+        let mut line = answer_line(&asked.text, asked.doc.as_deref(), &answer);
+        line.id = asked.id.as_ref();
+        line.micros = arguments.timings.then_some(micros);
+        return out.json(&line);
+    }
+    show(out, snapshot, &asked.text, &answer)?;
+    if arguments.timings {
+        out.line(out.styled(FAINT, &format!("{micros} µs")))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_a_query_or_a_json_object() {
+        let plain = read_query(b"who is it?\r\n", Some("a")).unwrap();
+        assert_eq!(plain, Asked { id: None, text: "who is it?".into(), doc: Some("a".into()) });
+        let json = read_query(br#"{"_id":7,"text":"who?","metadata":{"doc_id":"b"}}"#, Some("a")).unwrap();
+        assert_eq!(json, Asked { id: Some(7.into()), text: "who?".into(), doc: Some("b".into()) });
+        let json = read_query(br#"{"text":"who?"}"#, Some("a")).unwrap();
+        assert_eq!(json.doc.as_deref(), Some("a"));
+        for wrong in [&br#"{"text":1}"#[..], b"{", br#"{"text":"a","metadata":{"doc_id":3}}"#, b"\xff"] {
+            assert!(read_query(wrong, None).is_err());
+        }
+    }
+}

@@ -1,0 +1,73 @@
+//! A flipped bit or a cut file gives a typed error or the right answer, never a wrong one, and never a panic.
+
+mod common;
+
+use common::everything;
+use plica::{Index, Limits};
+use std::path::Path;
+
+fn sound() -> Vec<u8> {
+    std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("format/golden/v1.plica")).unwrap()
+}
+
+/// All answers, or `None` where any of them is an error.
+fn answers(bytes: Vec<u8>) -> Option<String> {
+    let index = Index::from_bytes(bytes).ok()?;
+    let snapshot = index.snapshot();
+    // The check reads all that the answers are built from; where it is content, they must be right.
+    let report = snapshot.check(&Limits::default()).ok()?;
+    report.findings.is_empty().then(|| everything(&snapshot))
+}
+
+#[test]
+fn a_flipped_bit_anywhere() {
+    let bytes = sound();
+    let right = answers(bytes.clone()).unwrap();
+    let (mut noticed, mut harmless) = (0, 0);
+    for at in (0..bytes.len() * 8).step_by(1021) {
+        let mut bad = bytes.clone();
+        bad[at / 8] ^= 1 << (at % 8);
+        match answers(bad) {
+            None => noticed += 1,
+            // A slot that is not the newest one, say.
+            Some(answers) => {
+                assert!(answers == right, "bit {at} changed an answer and was not noticed");
+                harmless += 1;
+            }
+        }
+    }
+    assert!(noticed > harmless, "{noticed} noticed, {harmless} harmless");
+}
+
+#[test]
+fn a_file_cut_anywhere() {
+    let bytes = sound();
+    let right = answers(bytes.clone()).unwrap();
+    for length in (0..bytes.len()).step_by(1531) {
+        if let Some(answers) = answers(bytes[..length].to_vec()) {
+            assert!(answers == right, "cut at {length}");
+        }
+    }
+}
+
+#[test]
+fn every_answer_from_a_damaged_file_is_an_error_or_right() {
+    let bytes = sound();
+    let snapshot = Index::from_bytes(bytes.clone()).unwrap().snapshot();
+    let ask = |snapshot: &plica::Snapshot| {
+        let query = plica::Query::new("the keeper of the lamp").k(20);
+        snapshot.search(&query).map(|answer| format!("{answer:?}")).ok()
+    };
+    let right = ask(&snapshot).unwrap();
+    let mut errors = 0;
+    for at in (20_480 * 8..bytes.len() * 8).step_by(499) {
+        let mut bad = bytes.clone();
+        bad[at / 8] ^= 1 << (at % 8);
+        let Ok(index) = Index::from_bytes(bad) else { continue };
+        match ask(&index.snapshot()) {
+            Some(answer) => assert!(answer == right, "bit {at}"),
+            None => errors += 1,
+        }
+    }
+    assert!(errors > 0);
+}
