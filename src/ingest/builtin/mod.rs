@@ -88,13 +88,20 @@ fn update(input: &UpdateInput<'_>) -> Vec<EntityUpdate> {
             cast.entities[at].descriptions.push(text);
         }
     }
-    if knob("PR", 1) > 0 { apposition::roles(&scan, &spans, &phrases, &mut cast); }
+    if knob("PR", 1) > 0 {
+        apposition::roles(&scan, &spans, &phrases, &mut cast);
+    }
     describe(&mut cast, &scan, input.title);
     let mut out: Vec<EntityUpdate> = Vec::new();
     let mut seen = HashSet::new();
     for e in cast.entities.into_iter().filter(|e| e.same_as.is_none()) {
         if seen.insert(e.name.clone()) {
-            out.push(EntityUpdate { name: e.name, kind: e.kind.to_owned(), aliases: e.aliases, descriptions: e.descriptions });
+            out.push(EntityUpdate {
+                name: e.name,
+                kind: e.kind.to_owned(),
+                aliases: e.aliases,
+                descriptions: e.descriptions,
+            });
         }
     }
     out
@@ -110,9 +117,14 @@ fn describe(cast: &mut Cast, scan: &Scan<'_>, title: &str) {
             let limit = if used.insert(m.sentence) { knob("PD", 160) } else { knob("PE", 160) };
             let text = sentence_around(scan, m.sentence, m.first, limit);
             let has = knob("PT", 0) == 1 && cast_title.is_some_and(|t| text.contains(&t));
-            if knob("PF", 0) == 1 && !e.descriptions.is_empty() { continue }
-            if has { e.descriptions.push(text); } else {
-            e.descriptions.push(format!("{prefix}{text}")); }
+            if knob("PF", 0) == 1 && !e.descriptions.is_empty() {
+                continue;
+            }
+            if has {
+                e.descriptions.push(text);
+            } else {
+                e.descriptions.push(format!("{prefix}{text}"));
+            }
         }
     }
 }
