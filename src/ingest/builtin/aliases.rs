@@ -1,9 +1,10 @@
 //! Other names: short forms, acronyms, and names that the text itself gives as another name.
 
-use super::cast::{Cast, squeeze};
+use super::cast::{Cast, squeeze, words_of};
 use super::lexicon::{self, CONNECTOR, FUNCTION, MONTH};
 use super::names::{Span, is_roman};
 use super::scan::{Gap, Scan, Shape, Word};
+use crate::ingest::Recalled;
 
 /// Longest and shortest acronym, in letters.
 const ACRONYM_LETTERS: std::ops::RangeInclusive<usize> = 2..=8;
@@ -109,7 +110,7 @@ fn is_short_form(cast: &Cast, short: usize, long: usize) -> bool {
 pub(super) type Given = (usize, String);
 
 /// Finds acronyms in brackets behind what they stand for, or before it; an expansion in small letters is entered.
-pub(super) fn acronyms(scan: &Scan<'_>, cast: &mut Cast) {
+pub(super) fn acronyms(scan: &Scan<'_>, cast: &mut Cast, recalled: &[Recalled]) {
     let words = &scan.words;
     for at in 1..words.len() {
         let word = &words[at];
@@ -121,7 +122,7 @@ pub(super) fn acronyms(scan: &Scan<'_>, cast: &mut Cast) {
             if let Some(first) = expansion_before(words, at, word.text) {
                 let name = squeeze(scan.slice(first, at));
                 if let Some(entity) = cast.find(&name).or_else(|| cast.enter(name)) {
-                    adopt(cast, entity, word.text);
+                    adopt(cast, entity, word.text, recalled);
                 }
             }
         } else if is_acronym(&words[at - 1]) {
@@ -133,14 +134,23 @@ pub(super) fn acronyms(scan: &Scan<'_>, cast: &mut Cast) {
                 let name = squeeze(scan.slice(at, last));
                 let acronym = words[at - 1].text;
                 if let Some(entity) = cast.find(&name).or_else(|| cast.enter(name)) {
-                    adopt(cast, entity, acronym);
+                    adopt(cast, entity, acronym, recalled);
                 }
             }
         }
     }
 }
 
-fn adopt(cast: &mut Cast, entity: usize, acronym: &str) {
+/// Gives the entity its acronym, unless a recalled record of another name has it already.
+fn adopt(cast: &mut Cast, entity: usize, acronym: &str, recalled: &[Recalled]) {
+    let words = &cast.entities[entity].words;
+    let taken = |r: &Recalled| {
+        let own = std::iter::once(&r.name).chain(&r.aliases).any(|n| words_of(n) == *words);
+        !own && r.name.contains(' ') && r.aliases.iter().any(|a| a.eq_ignore_ascii_case(acronym))
+    };
+    if recalled.iter().any(taken) {
+        return;
+    }
     if let Some(short) = cast.find(acronym)
         && !cast.entities[short].is_title
     {

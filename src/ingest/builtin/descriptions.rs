@@ -7,8 +7,8 @@
 
 use super::scan::Scan;
 
-/// Bytes of one description.
-pub(super) const DESCRIPTION_BYTES: usize = 320;
+/// Bytes of one description, and again of the title before it.
+pub(super) const DESCRIPTION_BYTES: usize = 160;
 
 /// Text on one line, without marks of italics and doubled quotes, cut at a word so that it fits.
 pub(super) fn clean(text: &str, limit: usize) -> String {

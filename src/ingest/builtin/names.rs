@@ -25,10 +25,10 @@ pub(super) struct Span {
     pub(super) quoted: bool,
 }
 
-/// How often each word, in small letters, is written how.
+/// How often each word is written how, whatever its case.
 #[derive(Debug, Default)]
 pub(super) struct Usage {
-    words: HashMap<String, Written>,
+    words: HashMap<u64, Written>,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -43,14 +43,9 @@ impl Usage {
     pub(super) fn add(&mut self, scan: &Scan<'_>) {
         for word in &scan.words {
             match word.shape {
-                Shape::Lower => match self.words.get_mut(word.text) {
-                    Some(w) => w.small += 1,
-                    None => {
-                        self.words.insert(word.text.to_owned(), Written { small: 1, capital: 0 });
-                    }
-                },
+                Shape::Lower => self.words.entry(word.key).or_default().small += 1,
                 Shape::Capital | Shape::Caps if !is_capital_due(word) => {
-                    self.words.entry(word.text.to_lowercase()).or_default().capital += 1;
+                    self.words.entry(word.key).or_default().capital += 1;
                 }
                 _ => {}
             }
@@ -60,12 +55,12 @@ impl Usage {
     /// Counts only capitals, for text from elsewhere.
     pub(super) fn add_capitals(&mut self, scan: &Scan<'_>) {
         for word in scan.words.iter().filter(|w| w.shape == Shape::Capital && !is_capital_due(w)) {
-            self.words.entry(word.text.to_lowercase()).or_default().capital += 1;
+            self.words.entry(word.key).or_default().capital += 1;
         }
     }
 
     fn written(&self, word: &Word<'_>) -> Written {
-        self.words.get(&word.text.to_lowercase()).copied().unwrap_or_default()
+        self.words.get(&word.key).copied().unwrap_or_default()
     }
 }
 
@@ -113,7 +108,11 @@ fn spans_of(scan: &Scan<'_>, sentence: &Sentence, place: usize, usage: &Usage, o
         let end = extend(words, at, sentence.last);
         let (mut first, mut last) = (at, end);
         at = end;
-        trim(words, &mut first, &mut last, usage);
+        // A title in quotation marks is kept whole ("My Fair Lady").
+        let enclosed = end - first > 1 && words[first].gap.has(Gap::QUOTE) && words.get(end).is_none_or(|w| w.gap == Gap::QUOTE);
+        if !enclosed {
+            trim(words, &mut first, &mut last, usage);
+        }
         if first == last || !is_name(words, first, last, sentence.last, usage) {
             continue;
         }

@@ -27,7 +27,8 @@ pub(super) fn enter(cast: &mut Cast, title: &str, scan: &Scan<'_>) -> Option<usi
     Some(at)
 }
 
-/// Takes the name that opens the text for the title's, where one holds the words of the other.
+/// Takes the name that opens the text for the title's, where it holds the words of the title and more, or has its ends
+/// ("Jeffrey Thomas Porcaro" for "Jeff Porcaro"). A shorter name is left alone: many counties are "Carroll County".
 pub(super) fn opening(cast: &mut Cast, scan: &Scan<'_>, spans: &[Span], title: usize) {
     let Some(span) = spans.first().filter(|s| s.sentence == 0 && s.first <= 1) else { return };
     let name = squeeze(scan.slice(span.first, span.last));
@@ -38,7 +39,7 @@ pub(super) fn opening(cast: &mut Cast, scan: &Scan<'_>, spans: &[Span], title: u
     let (full, short) = (&cast.entities[at].words, &cast.entities[title].words);
     let within = |a: &[String], b: &[String]| a.iter().all(|w| b.contains(w));
     let same_ends = full.len() > 1 && short.len() > 1 && full.last() == short.last() && full[0].chars().next() == short[0].chars().next();
-    if within(full, short) && full.len() + 1 >= short.len() || within(short, full) || same_ends {
+    if within(short, full) || (same_ends && !within(full, short)) {
         cast.merge(at, title);
         cast.alias(title, name);
     }
