@@ -22,9 +22,8 @@ pub fn model(argument: ModelArgument) -> Option<&'static dyn Model> {
     }
 }
 
-/// Options with what was asked for at creation in their place.
-pub fn options(creation: &Creation) -> Options {
-    let mut options = Options::new();
+/// `options` with what was asked for at creation in their place.
+pub fn options(creation: &Creation, mut options: Options) -> Options {
     if let Some(fanout) = creation.fanout {
         options = options.fanout(fanout);
     }
