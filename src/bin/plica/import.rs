@@ -1,11 +1,12 @@
 //! `plica import`: what another program understood, or the rows of a BEIR corpus.
 
-use crate::arguments::{Import, ModelArgument};
+use crate::arguments::Import;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, counted};
 use crate::progress::Progress;
 use crate::signals;
 use crate::sources::cannot_read;
+use crate::values::ModelArgument;
 use crate::writing::{Ledger, exists, model, open_or_create, options};
 use plica::ingest::{EntityUpdate, FoldInput, Model, Reader, UpdateInput};
 use plica::interchange::{self, ImportOptions};

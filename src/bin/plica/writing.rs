@@ -1,9 +1,10 @@
 //! What the writing commands share: opening or creating the index, the model, and the acknowledgement of commits.
 
-use crate::arguments::{Creation, ModelArgument};
+use crate::arguments::Creation;
 use crate::failure::{Failure, Outcome};
 use crate::output::Output;
 use crate::signals;
+use crate::values::ModelArgument;
 use plica::ingest::builtin::Builtin;
 use plica::ingest::{Acknowledged, Model};
 use plica::{MemoryScope, Options, Writer};
