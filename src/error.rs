@@ -140,8 +140,8 @@ impl Error {
 
     /// Damage within the block that `reference` names.
     pub(crate) fn damaged_block(reference: &Reference) -> impl FnOnce(FormatError) -> Self {
-        let (offset, what) = (reference.offset, format!("{} block", reference.kind.name()));
-        move |error| Self::Damaged { offset, what, detail: error.to_string() }
+        let (offset, kind) = (reference.offset, reference.kind);
+        move |error| Self::Damaged { offset, what: format!("{} block", kind.name()), detail: error.to_string() }
     }
 }
 

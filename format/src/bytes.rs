@@ -45,6 +45,7 @@ impl<'a> Reader<'a> {
     }
 
     /// The next `count` bytes.
+    #[inline]
     pub fn take(&mut self, count: usize) -> Result<&'a [u8], FormatError> {
         match self.rest.split_at_checked(count) {
             Some((head, tail)) => {
@@ -52,16 +53,18 @@ impl<'a> Reader<'a> {
                 self.at = self.at.saturating_add(count);
                 Ok(head)
             }
-            None => Err(FormatError::new(
-                self.structure,
-                self.at,
-                format!("{count} more bytes"),
-                format_args!("{} before the end", self.rest.len()),
-            )),
+            None => Err(self.too_short(count)),
         }
     }
 
+    #[cold]
+    fn too_short(&self, count: usize) -> FormatError {
+        let left = format_args!("{} before the end", self.rest.len());
+        FormatError::new(self.structure, self.at, format!("{count} more bytes"), left)
+    }
+
     /// The next `N` bytes, by value.
+    #[inline]
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], FormatError> {
         let mut out = [0; N];
         out.copy_from_slice(self.take(N)?);
@@ -69,27 +72,45 @@ impl<'a> Reader<'a> {
     }
 
     /// One byte.
+    #[inline]
     pub fn u8(&mut self) -> Result<u8, FormatError> {
         Ok(u8::from_le_bytes(self.array()?))
     }
 
     /// A fixed 16-bit integer.
+    #[inline]
     pub fn u16(&mut self) -> Result<u16, FormatError> {
         Ok(u16::from_le_bytes(self.array()?))
     }
 
     /// A fixed 32-bit integer.
+    #[inline]
     pub fn u32(&mut self) -> Result<u32, FormatError> {
         Ok(u32::from_le_bytes(self.array()?))
     }
 
     /// A fixed 64-bit integer.
+    #[inline]
     pub fn u64(&mut self) -> Result<u64, FormatError> {
         Ok(u64::from_le_bytes(self.array()?))
     }
 
     /// A varint of up to 64 bits; a longer form than needed is refused.
+    #[inline]
     pub fn varint(&mut self) -> Result<u64, FormatError> {
+        // Most are of one byte.
+        if let Some((&byte, rest)) = self.rest.split_first()
+            && byte < 0x80
+        {
+            self.rest = rest;
+            self.at = self.at.saturating_add(1);
+            return Ok(u64::from(byte));
+        }
+        self.long_varint()
+    }
+
+    /// A varint of several bytes.
+    fn long_varint(&mut self) -> Result<u64, FormatError> {
         let mut value = 0u64;
         let mut shift = 0u32;
         loop {
@@ -113,12 +134,14 @@ impl<'a> Reader<'a> {
     }
 
     /// A varint that fits 32 bits.
+    #[inline]
     pub fn varint32(&mut self) -> Result<u32, FormatError> {
         let value = self.varint()?;
         u32::try_from(value).map_err(|_| self.fail("a varint of at most 32 bits", value))
     }
 
     /// A varint that is at most `limit`, for counts and lengths.
+    #[inline]
     pub fn varint_at_most(&mut self, limit: usize, what: &'static str) -> Result<usize, FormatError> {
         let value = self.varint()?;
         match usize::try_from(value) {
@@ -128,6 +151,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A string of at most `limit` bytes, uninterpreted.
+    #[inline]
     pub fn string(&mut self, limit: usize) -> Result<&'a [u8], FormatError> {
         let length = self.varint_at_most(limit, "a length")?;
         self.take(length)

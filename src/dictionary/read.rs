@@ -133,6 +133,16 @@ impl Dictionary {
         Ok(None)
     }
 
+    /// Hands the values of `key` to `use_it`, newest first, until it finds what it looks for.
+    pub(crate) fn find<T>(&self, key: &[u8], mut use_it: impl FnMut(&[u8]) -> Result<Option<T>>) -> Result<Option<T>> {
+        for segment in self.segments.iter().rev() {
+            if let Some(found) = self.get_in(segment, key, &mut use_it)?.flatten() {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+
     /// Hands every value of `key` to `use_it`, oldest first.
     pub(crate) fn each(&self, key: &[u8], mut use_it: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         for segment in &self.segments {

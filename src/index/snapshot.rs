@@ -6,11 +6,13 @@ use super::writer::{check_parameters, decode_state, segment_views};
 use crate::dictionary::{Dictionary, MergeCursor, PageCache};
 use crate::store::{Head, Opened};
 use crate::{Error, Result};
+use parking_lot::RwLock;
 use plica_format::document::{DocumentHead, DocumentState};
 use plica_format::key;
 use plica_format::page::Parameters;
 use plica_format::state::IndexState;
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
 
 /// What a snapshot shares with its clones.
 #[derive(Debug)]
@@ -19,7 +21,14 @@ struct Inner {
     head: Head,
     state: IndexState,
     dictionary: Dictionary,
+    /// Heads that were read, for the next query.
+    heads: RwLock<HashMap<u32, Arc<DocumentHead>>>,
+    /// Numbers of all documents in the order of their ids, once they were asked for.
+    ordered: OnceLock<Arc<[u32]>>,
 }
+
+/// Heads that a snapshot keeps.
+const KEPT_HEADS: usize = 1 << 16;
 
 /// One commit of an index. It never changes, whatever a writer does; clones are cheap, and may go to other threads.
 #[derive(Debug, Clone)]
@@ -91,7 +100,8 @@ impl Snapshot {
             return Err(inconsistent("a segment lies behind the commit that names it"));
         }
         let dictionary = Dictionary { blocks, segments: segment_views(&state), cache };
-        Ok(Self { inner: Arc::new(Inner { opened, head, state, dictionary }) })
+        let (heads, ordered) = Default::default();
+        Ok(Self { inner: Arc::new(Inner { opened, head, state, dictionary, heads, ordered }) })
     }
 
     /// The snapshot of a newer commit of the same file.
@@ -143,6 +153,30 @@ impl Snapshot {
             }
         }
         Ok(out)
+    }
+
+    /// Numbers of all documents, seen by readers or not, in the order of their ids. They are gathered once.
+    pub(crate) fn ordered_documents(&self) -> Result<Arc<[u32]>> {
+        if let Some(known) = self.inner.ordered.get() {
+            return Ok(Arc::clone(known));
+        }
+        let numbers: Arc<[u32]> = self.document_numbers()?.into_iter().map(|(_, number)| number).collect();
+        Ok(Arc::clone(self.inner.ordered.get_or_init(|| numbers)))
+    }
+
+    /// The head of a document by number. It is kept for the next time.
+    pub(crate) fn head_of(&self, number: u32) -> Result<Arc<DocumentHead>> {
+        if let Some(head) = self.inner.heads.read().get(&number) {
+            return Ok(Arc::clone(head));
+        }
+        let head = self.view().head(number)?;
+        let head = Arc::new(head.ok_or_else(|| inconsistent(format!("the head of document {number} is missing")))?);
+        let mut heads = self.inner.heads.write();
+        if heads.len() >= KEPT_HEADS {
+            heads.clear();
+        }
+        heads.insert(number, Arc::clone(&head));
+        Ok(head)
     }
 
     /// Heads of the documents that readers see, in the order of their ids.

@@ -203,22 +203,37 @@ impl<'a> View<'a> {
         Ok(out)
     }
 
+    /// The newest row of a column with one id.
+    fn row<T>(
+        &self,
+        kind: u8,
+        (rows_a_block, id): (u32, u32),
+        decode: impl Fn(u32, &[u8]) -> Result<Vec<T>, FormatError>,
+        id_of: impl Fn(&T) -> u32,
+    ) -> Result<Option<T>> {
+        let block = id / rows_a_block;
+        self.dictionary.find(&key::numbered(kind, block), |value| {
+            let rows = decode(block, value).map_err(damaged_value(kind))?;
+            Ok(rows.into_iter().find(|row| id_of(row) == id))
+        })
+    }
+
     /// The place of a chunk.
     pub(crate) fn place(&self, chunk: u32) -> Result<Place> {
-        self.places(chunk, chunk)?.pop().ok_or_else(|| inconsistent(format!("the place of chunk {chunk} is missing")))
+        if let Some(place) = self.delta.and_then(|delta| delta.places.get(&chunk)) {
+            return Ok(*place);
+        }
+        self.row(key::CHUNK_PLACES, (PLACES_A_BLOCK, chunk), decode_places, |place| place.chunk)?
+            .ok_or_else(|| inconsistent(format!("the place of chunk {chunk} is missing")))
     }
 
     /// The text row of a chunk.
     pub(crate) fn text_row(&self, chunk: u32) -> Result<TextRow> {
-        let mut found = self.delta.and_then(|delta| delta.texts.get(&chunk)).cloned();
-        if found.is_none() {
-            self.rows(key::CHUNK_TEXTS, TEXTS_A_BLOCK, (chunk, chunk), decode_texts, |row| {
-                if row.chunk == chunk {
-                    found = Some(row);
-                }
-            })?;
+        if let Some(row) = self.delta.and_then(|delta| delta.texts.get(&chunk)) {
+            return Ok(row.clone());
         }
-        found.ok_or_else(|| inconsistent(format!("the text of chunk {chunk} is missing")))
+        self.row(key::CHUNK_TEXTS, (TEXTS_A_BLOCK, chunk), decode_texts, |row| row.chunk)?
+            .ok_or_else(|| inconsistent(format!("the text of chunk {chunk} is missing")))
     }
 
     /// Title and text of a chunk.
@@ -261,8 +276,7 @@ impl<'a> View<'a> {
         if let Some(row) = self.delta.and_then(|delta| delta.entity_rows.get(&entity)) {
             return Ok(*row);
         }
-        self.entity_rows(entity, entity)?
-            .pop()
+        self.row(key::ENTITY_ROWS, (ROWS_A_BLOCK, entity), decode_rows, |row| row.entity)?
             .ok_or_else(|| inconsistent(format!("the row of entity {entity} is missing")))
     }
 

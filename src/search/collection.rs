@@ -10,13 +10,12 @@ use super::fuse::{Candidate, fuse};
 use super::query::Statistics;
 use super::scope::Reading;
 use crate::Result;
-use crate::dictionary::MergeCursor;
 use crate::index::view::inconsistent;
 use plica_format::document::{DocumentHead, DocumentState};
 use plica_format::key::{self, Field};
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Raw scores of the chunks that match in any channel, by chunk.
 type Scores = BTreeMap<u32, [f64; 3]>;
@@ -237,23 +236,27 @@ fn each_chunk(
     visible: &Visible,
     mut use_it: impl FnMut(&DocumentHead, u32, u32) -> bool,
 ) -> Result<()> {
-    let dictionary = reading.view.dictionary;
-    let mut cursor = MergeCursor::new(dictionary, &dictionary.segments, &[key::DOCUMENT_ID])?;
-    while let Some(found) = cursor.key().filter(|found| found.first() == Some(&key::DOCUMENT_ID)) {
-        cursor.take(&found, |_, _| Ok(()))?;
+    for &number in reading.snapshot.ordered_documents()?.iter() {
         reading.query.limits.check()?;
-        let id = found.get(1..).unwrap_or_default();
-        let number = std::str::from_utf8(id).ok().map(|id| reading.view.document_number(id)).transpose()?.flatten();
-        let number = number.ok_or_else(|| inconsistent("a document id without a number"))?;
         if !visible.passes(reading, number)? {
             continue;
         }
         let head = reading.head(number)?;
-        let units = document::Units::load(reading, Rc::clone(&head))?;
-        for (ordinal, chunk) in units.chunks() {
-            if !use_it(&head, ordinal, chunk) {
-                return Ok(());
+        let mut ordinal = 0;
+        let mut chunk = head.first_chunk;
+        // Chunks of other documents may lie between; every step is a chunk whose place was read.
+        while ordinal < head.chunks {
+            let place = reading.place(chunk)?;
+            if place.document == number {
+                if place.ordinal != ordinal {
+                    return Err(inconsistent(format!("chunk {ordinal} of document {number} has another place")));
+                }
+                if !use_it(&head, ordinal, chunk) {
+                    return Ok(());
+                }
+                ordinal += 1;
             }
+            chunk = chunk.saturating_add(1);
         }
     }
     Ok(())
@@ -261,7 +264,7 @@ fn each_chunk(
 
 /// Sorts by document id, then ordinal: the order that breaks ties.
 fn sort_by_document(reading: &Reading<'_>, candidates: &mut [Candidate]) -> Result<()> {
-    let mut ids: HashMap<u32, Rc<DocumentHead>> = HashMap::new();
+    let mut ids: HashMap<u32, Arc<DocumentHead>> = HashMap::new();
     for candidate in candidates.iter() {
         if !ids.contains_key(&candidate.document) {
             ids.insert(candidate.document, reading.head(candidate.document)?);

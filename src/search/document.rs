@@ -10,17 +10,17 @@ use plica_format::key::{self, Field, INDEX_SCOPE};
 use plica_format::page::MemoryScope;
 use plica_format::postings::Posting;
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// The chunks of a document by ordinal.
 pub(super) struct Units {
-    pub(super) head: Rc<DocumentHead>,
+    pub(super) head: Arc<DocumentHead>,
     /// Places by ordinal.
     places: Vec<Place>,
 }
 
 impl Units {
-    pub(super) fn load(reading: &Reading<'_>, head: Rc<DocumentHead>) -> Result<Self> {
+    pub(super) fn load(reading: &Reading<'_>, head: Arc<DocumentHead>) -> Result<Self> {
         if head.chunks == 0 {
             return Ok(Self { head, places: Vec::new() });
         }
@@ -37,11 +37,6 @@ impl Units {
         Ok(Self { head, places })
     }
 
-    /// Ordinals and ids of the chunks, in reading order.
-    pub(super) fn chunks(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
-        self.places.iter().map(|place| (place.ordinal, place.chunk))
-    }
-
     /// The ordinal of a chunk, where it is one of this document.
     fn ordinal(&self, chunk: u32) -> Option<usize> {
         let first = self.head.first_chunk;
@@ -54,14 +49,14 @@ impl Units {
 }
 
 /// All chunks of a document, best first.
-pub(super) fn rank(reading: &Reading<'_>, head: Rc<DocumentHead>) -> Result<Vec<Candidate>> {
+pub(super) fn rank(reading: &Reading<'_>, head: Arc<DocumentHead>) -> Result<Vec<Candidate>> {
     let mut candidates = score(reading, head)?;
     fuse(&mut candidates, reading.query.weights.array());
     Ok(candidates)
 }
 
 /// All chunks of a document with their raw scores, in reading order.
-pub(super) fn score(reading: &Reading<'_>, head: Rc<DocumentHead>) -> Result<Vec<Candidate>> {
+pub(super) fn score(reading: &Reading<'_>, head: Arc<DocumentHead>) -> Result<Vec<Candidate>> {
     reading.query.limits.check()?;
     let units = Units::load(reading, head)?;
     let count = units.places.len();

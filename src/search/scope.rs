@@ -12,10 +12,11 @@ use plica_format::key::{PLACES_A_BLOCK, ROWS_A_BLOCK};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// The scope of a query, resolved.
 pub(super) enum Resolved {
-    Document(Rc<DocumentHead>),
+    Document(Arc<DocumentHead>),
     Collection,
 }
 
@@ -27,7 +28,7 @@ pub(super) struct Reading<'a> {
     /// Tokens of the question, in order, repeats included.
     pub(super) terms: &'a [String],
     pub(super) fanout: u32,
-    heads: RefCell<HashMap<u32, Rc<DocumentHead>>>,
+    heads: RefCell<HashMap<u32, Arc<DocumentHead>>>,
     places: RefCell<HashMap<u32, Rc<Vec<Place>>>>,
     rows: RefCell<HashMap<u32, Rc<Vec<EntityRow>>>>,
 }
@@ -49,7 +50,7 @@ impl<'a> Reading<'a> {
     /// Resolves the scope; an index of one document is searched as that document.
     pub(super) fn scope(&self) -> Result<Resolved> {
         match &self.query.scope {
-            Scope::Document(id) => Ok(Resolved::Document(Rc::new(self.snapshot.head(id)?))),
+            Scope::Document(id) => Ok(Resolved::Document(Arc::new(self.snapshot.head(id)?))),
             Scope::Collection if self.view.state.totals.documents == 1 && self.query.filter.is_empty() => {
                 let head = (0..self.view.state.documents)
                     .rev()
@@ -71,14 +72,12 @@ impl<'a> Reading<'a> {
     }
 
     /// The head of a document by number.
-    pub(super) fn head(&self, number: u32) -> Result<Rc<DocumentHead>> {
+    pub(super) fn head(&self, number: u32) -> Result<Arc<DocumentHead>> {
         if let Some(head) = self.heads.borrow().get(&number) {
-            return Ok(Rc::clone(head));
+            return Ok(Arc::clone(head));
         }
-        let head =
-            self.view.head(number)?.ok_or_else(|| inconsistent(format!("the head of document {number} is missing")))?;
-        let head = Rc::new(head);
-        self.heads.borrow_mut().insert(number, Rc::clone(&head));
+        let head = self.snapshot.head_of(number)?;
+        self.heads.borrow_mut().insert(number, Arc::clone(&head));
         Ok(head)
     }
 

@@ -1,9 +1,10 @@
 //! Other names: short forms, acronyms, and names that the text itself gives as another name.
 
-use super::cast::{Cast, squeeze};
+use super::cast::{Cast, squeeze, words_of};
 use super::lexicon::{self, CONNECTOR, FUNCTION, MONTH};
 use super::names::{Span, is_roman};
 use super::scan::{Gap, Scan, Shape, Word};
+use crate::ingest::Recalled;
 
 /// Longest and shortest acronym, in letters.
 const ACRONYM_LETTERS: std::ops::RangeInclusive<usize> = 2..=8;
@@ -29,9 +30,7 @@ pub(super) fn short_forms(cast: &mut Cast, local: bool) {
         if e.is_title || e.same_as.is_some() {
             continue;
         }
-        let Some(candidates) = e.words.last().and_then(|w| holders.get(w)).or_else(|| holders.get(&e.words[0])) else {
-            continue;
-        };
+        let Some(candidates) = e.words.last().and_then(|w| holders.get(w)).or_else(|| holders.get(&e.words[0])) else { continue };
         // A word held by very many names tells nothing (and must not cost a square).
         if candidates.len() > 8 {
             continue;
@@ -63,18 +62,7 @@ pub(super) fn short_forms(cast: &mut Cast, local: bool) {
 /// and what a saint or a general heads may be a town or a company, so those are left.
 pub(super) fn without_honorifics(cast: &mut Cast) {
     const PLAIN: [&str; 13] = [
-        "mr",
-        "miss",
-        "ms",
-        "dr",
-        "doctor",
-        "professor",
-        "prof",
-        "sir",
-        "captain",
-        "colonel",
-        "lieutenant",
-        "senator",
+        "mr", "miss", "ms", "dr", "doctor", "professor", "prof", "sir", "captain", "colonel", "lieutenant", "senator",
         "president",
     ];
     for at in 0..cast.entities.len() {
@@ -122,7 +110,7 @@ fn is_short_form(cast: &Cast, short: usize, long: usize) -> bool {
 pub(super) type Given = (usize, String);
 
 /// Finds acronyms in brackets behind what they stand for, or before it; an expansion in small letters is entered.
-pub(super) fn acronyms(scan: &Scan<'_>, cast: &mut Cast) {
+pub(super) fn acronyms(scan: &Scan<'_>, cast: &mut Cast, recalled: &[Recalled]) {
     let words = &scan.words;
     for at in 1..words.len() {
         let word = &words[at];
@@ -134,7 +122,7 @@ pub(super) fn acronyms(scan: &Scan<'_>, cast: &mut Cast) {
             if let Some(first) = expansion_before(words, at, word.text) {
                 let name = squeeze(scan.slice(first, at));
                 if let Some(entity) = cast.find(&name).or_else(|| cast.enter(name)) {
-                    adopt(cast, entity, word.text);
+                    adopt(cast, entity, word.text, recalled);
                 }
             }
         } else if is_acronym(&words[at - 1]) {
@@ -146,14 +134,23 @@ pub(super) fn acronyms(scan: &Scan<'_>, cast: &mut Cast) {
                 let name = squeeze(scan.slice(at, last));
                 let acronym = words[at - 1].text;
                 if let Some(entity) = cast.find(&name).or_else(|| cast.enter(name)) {
-                    adopt(cast, entity, acronym);
+                    adopt(cast, entity, acronym, recalled);
                 }
             }
         }
     }
 }
 
-fn adopt(cast: &mut Cast, entity: usize, acronym: &str) {
+/// Gives the entity its acronym, unless a recalled record of another name has it already.
+fn adopt(cast: &mut Cast, entity: usize, acronym: &str, recalled: &[Recalled]) {
+    let words = &cast.entities[entity].words;
+    let taken = |r: &Recalled| {
+        let own = std::iter::once(&r.name).chain(&r.aliases).any(|n| words_of(n) == *words);
+        !own && r.name.contains(' ') && r.aliases.iter().any(|a| a.eq_ignore_ascii_case(acronym))
+    };
+    if recalled.iter().any(taken) {
+        return;
+    }
     if let Some(short) = cast.find(acronym)
         && !cast.entities[short].is_title
     {
@@ -171,8 +168,7 @@ fn is_acronym(word: &Word<'_>) -> bool {
 /// First word of the run before `at` whose initials spell the acronym. Words of duty may be skipped; a word with
 /// hyphens may give one initial for each part.
 fn expansion_before(words: &[Word<'_>], at: usize, acronym: &str) -> Option<usize> {
-    let letters: Vec<char> =
-        acronym.trim_end_matches('s').chars().filter(|c| c.is_alphabetic()).flat_map(char::to_lowercase).collect();
+    let letters: Vec<char> = acronym.trim_end_matches('s').chars().filter(|c| c.is_alphabetic()).flat_map(char::to_lowercase).collect();
     let mut left = letters.len();
     let mut first = at;
     while left > 0 {
@@ -181,8 +177,7 @@ fn expansion_before(words: &[Word<'_>], at: usize, acronym: &str) -> Option<usiz
             return None;
         }
         let word = &words[first];
-        let parts: Vec<char> =
-            word.text.split('-').filter_map(|p| p.chars().next()).flat_map(char::to_lowercase).collect();
+        let parts: Vec<char> = word.text.split('-').filter_map(|p| p.chars().next()).flat_map(char::to_lowercase).collect();
         if left >= parts.len() && !parts.is_empty() && letters[left - parts.len()..left] == parts[..] {
             left -= parts.len();
         } else if parts.first() == Some(&letters[left - 1]) {
@@ -246,28 +241,10 @@ fn cue_before(words: &[Word<'_>], span: &Span) -> Option<usize> {
         "born" if opened(1) && skip == 0 => Some(at - 1),
         "or" if word(1).is_some_and(|w| w.gap.has(Gap::OPEN)) && skip == 0 => Some(at - 1),
         "known" | "called" | "named" | "titled" if skip == 1 || last(1) == "called" => {
-            let adverb = matches!(
-                last(2),
-                "also"
-                    | "better"
-                    | "best"
-                    | "formerly"
-                    | "originally"
-                    | "previously"
-                    | "commonly"
-                    | "otherwise"
-                    | "sometimes"
-                    | "professionally"
-                    | "popularly"
-                    | "simply"
-                    | "now"
-                    | "often"
-            );
+            let adverb = matches!(last(2), "also" | "better" | "best" | "formerly" | "originally" | "previously" | "commonly" | "otherwise" | "sometimes" | "professionally" | "popularly" | "simply" | "now" | "often");
             adverb.then(|| at - 2 - skip)
         }
-        "professionally" | "simply" | "commonly" | "formally" | "popularly" if skip == 1 && last(2) == "known" => {
-            Some(at - 3)
-        }
+        "professionally" | "simply" | "commonly" | "formally" | "popularly" if skip == 1 && last(2) == "known" => Some(at - 3),
         _ => None,
     }
 }

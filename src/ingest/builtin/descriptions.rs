@@ -7,8 +7,8 @@
 
 use super::scan::Scan;
 
-/// Bytes of one description.
-pub(super) const DESCRIPTION_BYTES: usize = 320;
+/// Bytes of one description, and again of the title before it.
+pub(super) const DESCRIPTION_BYTES: usize = 160;
 
 /// Text on one line, without marks of italics and doubled quotes, cut at a word so that it fits.
 pub(super) fn clean(text: &str, limit: usize) -> String {
@@ -64,12 +64,7 @@ pub(super) fn sentence_around(scan: &Scan<'_>, place: usize, at: usize, limit: u
     }
     let mut from = centre.saturating_sub(limit / 2);
     if from > 0 {
-        from = text[..centre]
-            .char_indices()
-            .filter(|&(i, c)| i >= from && c == ' ')
-            .map(|(i, _)| i)
-            .next()
-            .unwrap_or(centre);
+        from = text[..centre].char_indices().filter(|&(i, c)| i >= from && c == ' ').map(|(i, _)| i).next().unwrap_or(centre);
     }
     clean(&text[from..], limit)
 }

@@ -66,7 +66,7 @@ fn update(input: &UpdateInput<'_>) -> Vec<EntityUpdate> {
             cast.alias(target, name);
         }
     }
-    aliases::acronyms(&scan, &mut cast);
+    aliases::acronyms(&scan, &mut cast, input.recalled);
     let phrases = apposition::phrases(&scan, &spans);
     for phrase in &phrases {
         if let Some(at) = place(&cast, phrase.span)
@@ -88,20 +88,13 @@ fn update(input: &UpdateInput<'_>) -> Vec<EntityUpdate> {
             cast.entities[at].descriptions.push(text);
         }
     }
-    if knob("PR", 1) > 0 {
-        apposition::roles(&scan, &spans, &phrases, &mut cast);
-    }
+    apposition::roles(&scan, &spans, &phrases, &mut cast);
     describe(&mut cast, &scan, input.title);
     let mut out: Vec<EntityUpdate> = Vec::new();
     let mut seen = HashSet::new();
     for e in cast.entities.into_iter().filter(|e| e.same_as.is_none()) {
         if seen.insert(e.name.clone()) {
-            out.push(EntityUpdate {
-                name: e.name,
-                kind: e.kind.to_owned(),
-                aliases: e.aliases,
-                descriptions: e.descriptions,
-            });
+            out.push(EntityUpdate { name: e.name, kind: e.kind.to_owned(), aliases: e.aliases, descriptions: e.descriptions });
         }
     }
     out
@@ -109,27 +102,11 @@ fn update(input: &UpdateInput<'_>) -> Vec<EntityUpdate> {
 
 /// Adds to each entity the sentence of its first mention.
 fn describe(cast: &mut Cast, scan: &Scan<'_>, title: &str) {
-    let prefix = if title.is_empty() { String::new() } else { format!("{}: ", clean(title, DESCRIPTION_BYTES / 2)) };
-    let mut used = HashSet::new();
-    let cast_title = (!title.is_empty()).then_some(title);
+    let title = clean(title, DESCRIPTION_BYTES);
     for e in cast.entities.iter_mut().filter(|e| e.same_as.is_none() && !e.is_title) {
         if let Some(m) = e.mentions.first() {
-            let limit = if used.insert(m.sentence) { knob("PD", 160) } else { knob("PE", 160) };
-            let text = sentence_around(scan, m.sentence, m.first, limit);
-            let has = knob("PT", 0) == 1 && cast_title.is_some_and(|t| text.contains(&t));
-            if knob("PF", 0) == 1 && !e.descriptions.is_empty() {
-                continue;
-            }
-            if has {
-                e.descriptions.push(text);
-            } else {
-                e.descriptions.push(format!("{prefix}{text}"));
-            }
+            let text = sentence_around(scan, m.sentence, m.first, DESCRIPTION_BYTES);
+            e.descriptions.push(if title.is_empty() { text } else { format!("{title}: {text}") });
         }
     }
-}
-
-/// Experiments.
-pub(crate) fn knob(name: &str, default: usize) -> usize {
-    std::env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
 }

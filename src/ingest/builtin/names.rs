@@ -25,10 +25,10 @@ pub(super) struct Span {
     pub(super) quoted: bool,
 }
 
-/// How often each word, in small letters, is written how.
+/// How often each word is written how, whatever its case.
 #[derive(Debug, Default)]
 pub(super) struct Usage {
-    words: HashMap<String, Written>,
+    words: HashMap<u64, Written>,
 }
 
 #[derive(Debug, Default, Clone, Copy)]
@@ -43,14 +43,9 @@ impl Usage {
     pub(super) fn add(&mut self, scan: &Scan<'_>) {
         for word in &scan.words {
             match word.shape {
-                Shape::Lower => match self.words.get_mut(word.text) {
-                    Some(w) => w.small += 1,
-                    None => {
-                        self.words.insert(word.text.to_owned(), Written { small: 1, capital: 0 });
-                    }
-                },
+                Shape::Lower => self.words.entry(word.key).or_default().small += 1,
                 Shape::Capital | Shape::Caps if !is_capital_due(word) => {
-                    self.words.entry(word.text.to_lowercase()).or_default().capital += 1;
+                    self.words.entry(word.key).or_default().capital += 1;
                 }
                 _ => {}
             }
@@ -60,12 +55,12 @@ impl Usage {
     /// Counts only capitals, for text from elsewhere.
     pub(super) fn add_capitals(&mut self, scan: &Scan<'_>) {
         for word in scan.words.iter().filter(|w| w.shape == Shape::Capital && !is_capital_due(w)) {
-            self.words.entry(word.text.to_lowercase()).or_default().capital += 1;
+            self.words.entry(word.key).or_default().capital += 1;
         }
     }
 
     fn written(&self, word: &Word<'_>) -> Written {
-        self.words.get(&word.text.to_lowercase()).copied().unwrap_or_default()
+        self.words.get(&word.key).copied().unwrap_or_default()
     }
 }
 
@@ -94,8 +89,7 @@ fn is_heading(words: &[Word<'_>]) -> bool {
         Shape::Capital => w.text.chars().nth(1).is_some_and(char::is_alphabetic),
         _ => false,
     });
-    let numbered =
-        matches!(words, [head, number] if head.is(HEADING) && (number.shape == Shape::Number || is_roman(number.text)));
+    let numbered = matches!(words, [head, number] if head.is(HEADING) && (number.shape == Shape::Number || is_roman(number.text)));
     (loud > 0 && words.len() > 1 && !quiet) || numbered
 }
 
@@ -114,14 +108,17 @@ fn spans_of(scan: &Scan<'_>, sentence: &Sentence, place: usize, usage: &Usage, o
         let end = extend(words, at, sentence.last);
         let (mut first, mut last) = (at, end);
         at = end;
-        trim(words, &mut first, &mut last, usage);
+        // A title in quotation marks is kept whole ("My Fair Lady").
+        let enclosed = end - first > 1 && words[first].gap.has(Gap::QUOTE) && words.get(end).is_none_or(|w| w.gap == Gap::QUOTE);
+        if !enclosed {
+            trim(words, &mut first, &mut last, usage);
+        }
         if first == last || !is_name(words, first, last, sentence.last, usage) {
             continue;
         }
         if words[last - 1].end() - words[first].start <= NAME_BYTES {
             let quotes = Gap::QUOTE.with(Gap::ITALIC);
-            let quoted =
-                words[first].gap.has(quotes) && words.get(last).is_none_or(|w| w.gap.has(quotes.with(Gap::STOP)));
+            let quoted = words[first].gap.has(quotes) && words.get(last).is_none_or(|w| w.gap.has(quotes.with(Gap::STOP)));
             out.push(Span { first, last, sentence: place, quoted });
         }
     }
@@ -143,8 +140,7 @@ fn extend(words: &[Word<'_>], first: usize, limit: usize) -> usize {
         // "Elizabeth I of England", but "Elizabeth I think".
         let pronoun = word.text == "I"
             && (words[first].is(HONORIFIC) || words.get(end + 1).is_some_and(|w| w.gap.is_space() && !w.is(CONNECTOR)));
-        if (word.is_capital() && !pronoun) || (word.shape == Shape::Number && word.text.len() <= 4 && !before.is(MONTH))
-        {
+        if (word.is_capital() && !pronoun) || (word.shape == Shape::Number && word.text.len() <= 4 && !before.is(MONTH)) {
             end += 1;
             continue;
         }
@@ -152,9 +148,7 @@ fn extend(words: &[Word<'_>], first: usize, limit: usize) -> usize {
         let joined = (1..=2).find(|&n| {
             let reach = end + n;
             reach < limit
-                && words[end..reach].iter().all(|w| {
-                    w.is(CONNECTOR) && w.gap.is_space() && !w.possessive && is_joint(words, first, end, w.text)
-                })
+                && words[end..reach].iter().all(|w| w.is(CONNECTOR) && w.gap.is_space() && !w.possessive && is_joint(words, first, end, w.text))
                 && words[reach].is_capital()
                 && words[reach].gap.is_space()
                 && !words[reach].is(MONTH)
@@ -229,8 +223,7 @@ fn is_name(words: &[Word<'_>], first: usize, last: usize, limit: usize, usage: &
         return true;
     }
     let next = words[..limit].get(last);
-    let enclosed =
-        word.gap.has(Gap::QUOTE) && !word.gap.has(Gap::SENTENCE) && next.is_some_and(|w| w.gap == Gap::QUOTE);
+    let enclosed = word.gap.has(Gap::QUOTE) && !word.gap.has(Gap::SENTENCE) && next.is_some_and(|w| w.gap == Gap::QUOTE);
     let acts = |w: &Word<'_>| w.gap.is_space() && (w.is(COPULA | UTTERS) || matches!(w.text, "had" | "has"));
     word.possessive || enclosed || word.shape == Shape::Caps || next.is_some_and(acts)
 }

@@ -69,6 +69,8 @@ pub(super) struct Word<'t> {
     pub(super) possessive: bool,
     /// What stands before it.
     pub(super) gap: Gap,
+    /// Key of its small letters, by which it is counted and looked up.
+    pub(super) key: u64,
     /// What the lexicon knows of it.
     pub(super) class: u16,
 }
@@ -294,8 +296,8 @@ fn shaped(text: &str, start: usize, end: usize) -> Word<'_> {
         }
         _ => Shape::Lower,
     };
-    let class = if shape == Shape::Lower { lexicon::classes(word) } else { lexicon::classes(&word.to_lowercase()) };
-    Word { text: word, start, shape, possessive, gap: Gap::default(), class }
+    let key = lexicon::key(word);
+    Word { text: word, start, shape, possessive, gap: Gap::default(), key, class: lexicon::classes_of(key) }
 }
 
 /// The digraphs that have a form of their own at the head of a name.
@@ -329,10 +331,7 @@ mod tests {
 
     #[test]
     fn possessives_are_cut_and_initials_kept() {
-        assert_eq!(
-            words("Ada’s U.S. visa, O'Hara's 1,250 half-crowns"),
-            ["Ada", "U.S.", "visa", "O'Hara", "1,250", "half-crowns"]
-        );
+        assert_eq!(words("Ada’s U.S. visa, O'Hara's 1,250 half-crowns"), ["Ada", "U.S.", "visa", "O'Hara", "1,250", "half-crowns"]);
         let scan = Scan::new("the Bennets' house");
         assert!(scan.words[1].possessive);
     }

@@ -26,7 +26,7 @@ struct Candidate {
 
 /// Folds units into at most `limit` bytes.
 pub(super) fn fold(units: &[&str], limit: usize) -> String {
-    let mut numbers: HashMap<String, u32> = HashMap::new();
+    let mut numbers: HashMap<u64, u32> = HashMap::new();
     let mut counts: Vec<f32> = Vec::new();
     let candidates: Vec<Vec<Candidate>> = units.iter().map(|u| read(u, &mut numbers, &mut counts)).collect();
     let mut covered = vec![false; counts.len()];
@@ -53,17 +53,17 @@ pub(super) fn fold(units: &[&str], limit: usize) -> String {
 }
 
 /// The sentences of a unit, their words numbered and counted.
-fn read(unit: &str, numbers: &mut HashMap<String, u32>, counts: &mut Vec<f32>) -> Vec<Candidate> {
+fn read(unit: &str, numbers: &mut HashMap<u64, u32>, counts: &mut Vec<f32>) -> Vec<Candidate> {
     let scan = Scan::new(unit);
     let mut out = Vec::with_capacity(scan.sentences.len());
     for sentence in &scan.sentences {
         let mut words: Vec<(u32, f32)> = Vec::new();
         for (i, word) in scan.words_of(sentence).iter().enumerate() {
-            if word.is(FUNCTION | CONNECTOR) || word.text.len() > 64 {
+            if word.is(FUNCTION | CONNECTOR) {
                 continue;
             }
             let next = numbers.len() as u32;
-            let number = *numbers.entry(word.text.to_lowercase()).or_insert(next);
+            let number = *numbers.entry(word.key).or_insert(next);
             if number == next {
                 counts.push(0.0);
             }

@@ -11,18 +11,10 @@ const TITLE_WORDS: usize = 20;
 /// Enters the title, where it names something: not "Chapter 3", not "Related work", not a sentence.
 pub(super) fn enter(cast: &mut Cast, title: &str, scan: &Scan<'_>) -> Option<usize> {
     let words = &scan.words;
-    if words.is_empty()
-        || words.len() > TITLE_WORDS
-        || !words.iter().any(|w| w.is_capital() || w.shape == Shape::Number)
-    {
+    if words.is_empty() || words.len() > TITLE_WORDS || !words.iter().any(|w| w.is_capital() || w.shape == Shape::Number) {
         return None;
     }
-    if words.iter().all(|w| {
-        w.is(HEADING)
-            || w.shape == Shape::Number
-            || super::names::is_roman(w.text)
-            || matches!(w.text, "and" | "of" | "the")
-    }) {
+    if words.iter().all(|w| w.is(HEADING) || w.shape == Shape::Number || super::names::is_roman(w.text) || matches!(w.text, "and" | "of" | "the")) {
         return None;
     }
     let name = super::descriptions::clean(title, super::names::NAME_BYTES);
@@ -35,7 +27,8 @@ pub(super) fn enter(cast: &mut Cast, title: &str, scan: &Scan<'_>) -> Option<usi
     Some(at)
 }
 
-/// Takes the name that opens the text for the title's, where one holds the words of the other.
+/// Takes the name that opens the text for the title's, where it holds the words of the title and more, or has its ends
+/// ("Jeffrey Thomas Porcaro" for "Jeff Porcaro"). A shorter name is left alone: many counties are "Carroll County".
 pub(super) fn opening(cast: &mut Cast, scan: &Scan<'_>, spans: &[Span], title: usize) {
     let Some(span) = spans.first().filter(|s| s.sentence == 0 && s.first <= 1) else { return };
     let name = squeeze(scan.slice(span.first, span.last));
@@ -45,11 +38,8 @@ pub(super) fn opening(cast: &mut Cast, scan: &Scan<'_>, spans: &[Span], title: u
     }
     let (full, short) = (&cast.entities[at].words, &cast.entities[title].words);
     let within = |a: &[String], b: &[String]| a.iter().all(|w| b.contains(w));
-    let same_ends = full.len() > 1
-        && short.len() > 1
-        && full.last() == short.last()
-        && full[0].chars().next() == short[0].chars().next();
-    if within(full, short) && full.len() + 1 >= short.len() || within(short, full) || same_ends {
+    let same_ends = full.len() > 1 && short.len() > 1 && full.last() == short.last() && full[0].chars().next() == short[0].chars().next();
+    if within(short, full) || (same_ends && !within(full, short)) {
         cast.merge(at, title);
         cast.alias(title, name);
     }
