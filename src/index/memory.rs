@@ -352,15 +352,10 @@ impl Writer {
         Ok(units)
     }
 
-    /// Nodes of a document's fold tree that are complete and have no summary, lowest level first: those that are shown to
-    /// the model as history, and the last ones below them.
+    /// Nodes of a document's fold tree that are complete, are shown to the model as history, and have no summary.
     pub fn unfolded(&mut self, id: &str) -> Result<Vec<(u8, u32)>> {
         let number = self.number(id)?;
-        self.open_document(number)?;
-        let Some(mut open) = self.open.remove(&number) else { return Ok(Vec::new()) };
-        let result = open.tail.unfolded(self.view());
-        self.open.insert(number, open);
-        result
+        Ok(self.open_document(number)?.tail.unfolded())
     }
 
     /// The units that a node folds, in reading order: chunk texts for level 1, summaries above. `None` where a summary

@@ -1,7 +1,11 @@
 //! The command's arguments, and what its help says.
 
-use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
-use plica::{MemoryScope, Statistics, Weights};
+use crate::values::{
+    MemoryArgument, ModelArgument, StatisticsArgument, TreePath, key_value, not_negative, pool, share, tree_path,
+    weights,
+};
+use clap::{ArgAction, Args, Parser, Subcommand};
+use plica::Weights;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
@@ -439,97 +443,6 @@ pub struct ModelArguments {
     pub model: ModelArgument,
 }
 
-/// A model by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum ModelArgument {
-    /// The built-in model.
-    #[default]
-    Builtin,
-    /// None.
-    None,
-}
-
-/// A scope of the entity memory.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum MemoryArgument {
-    /// A memory a document.
-    Document,
-    /// One memory.
-    Index,
-}
-
-impl From<MemoryArgument> for MemoryScope {
-    fn from(argument: MemoryArgument) -> Self {
-        match argument {
-            MemoryArgument::Document => Self::Document,
-            MemoryArgument::Index => Self::Index,
-        }
-    }
-}
-
-/// Whose statistics.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum StatisticsArgument {
-    /// Each document's own.
-    Document,
-    /// Those of all documents.
-    Collection,
-}
-
-impl From<StatisticsArgument> for Statistics {
-    fn from(argument: StatisticsArgument) -> Self {
-        match argument {
-            StatisticsArgument::Document => Self::Document,
-            StatisticsArgument::Collection => Self::Collection,
-        }
-    }
-}
-
-/// Steps from the top of a fold tree.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct TreePath(pub Vec<usize>);
-
-fn tree_path(text: &str) -> Result<TreePath, String> {
-    let steps = text.split('/').filter(|step| !step.is_empty());
-    let steps: Result<Vec<usize>, _> = steps.map(str::parse).collect();
-    steps.map(TreePath).map_err(|_| "expected numbers with / between them, such as 0/3".to_owned())
-}
-
-fn not_negative(text: &str) -> Result<f64, String> {
-    match text.trim().parse::<f64>() {
-        Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
-        _ => Err(format!("expected a number that is not negative, got {text:?}")),
-    }
-}
-
-fn share(text: &str) -> Result<f64, String> {
-    let number = not_negative(text)?;
-    if number <= 1.0 { Ok(number) } else { Err(format!("expected a number from 0 to 1, got {text:?}")) }
-}
-
-fn weights(text: &str) -> Result<Weights, String> {
-    let numbers: Result<Vec<f64>, String> = text.split(',').map(not_negative).collect();
-    match numbers?.as_slice() {
-        [text, memory, summary] => Ok(Weights { text: *text, memory: *memory, summary: *summary }),
-        other => Err(format!("expected three numbers with commas between them, got {}", other.len())),
-    }
-}
-
-fn pool(text: &str) -> Result<usize, String> {
-    match text.parse::<NonZeroUsize>() {
-        Ok(number) => Ok(number.get()),
-        Err(_) if text == "all" => Ok(usize::MAX),
-        Err(_) => Err(format!("expected a number from 1 or `all`, got {text:?}")),
-    }
-}
-
-fn key_value(text: &str) -> Result<(String, String), String> {
-    match text.split_once('=') {
-        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
-        _ => Err(format!("expected KEY=VALUE, got {text:?}")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -538,18 +451,5 @@ mod tests {
     #[test]
     fn the_arguments_are_well_formed() {
         Arguments::command().debug_assert();
-    }
-
-    #[test]
-    fn values_are_read_and_refused() {
-        assert_eq!(tree_path("0/3").unwrap().0, [0, 3]);
-        assert!(tree_path("").unwrap().0.is_empty());
-        assert!(tree_path("0/x").is_err());
-        assert_eq!(weights("1, 0.5,0").unwrap(), Weights { text: 1.0, memory: 0.5, summary: 0.0 });
-        assert!(weights("1,2").is_err() && weights("1,NaN,0").is_err() && weights("1,-1,0").is_err());
-        assert_eq!(pool("all").unwrap(), usize::MAX);
-        assert!(pool("0").is_err());
-        assert_eq!(key_value("a=b=c").unwrap(), ("a".to_owned(), "b=c".to_owned()));
-        assert!(key_value("=b").is_err());
     }
 }

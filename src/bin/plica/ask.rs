@@ -3,13 +3,14 @@
 //! The index stands beside the file. It is built where the first build is interrupted and taken up again; a file that
 //! has changed is read into a new index beside it, which takes the old one's place only when it is complete.
 
-use crate::arguments::{Ask, ModelArgument};
+use crate::arguments::Ask;
 use crate::failure::{Failure, Outcome};
 use crate::hits::{answer_line, show};
 use crate::output::Output;
 use crate::progress::Progress;
 use crate::signals;
 use crate::sources::{name_of, read_text, title_of};
+use crate::values::ModelArgument;
 use crate::writing::{exists, model};
 use plica::ingest::{Reader, Source};
 use plica::{Index, Options, Query, Snapshot, Writer};

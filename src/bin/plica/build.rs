@@ -7,8 +7,8 @@ use crate::progress::Progress;
 use crate::signals;
 use crate::sources::{self, SourceFile};
 use crate::writing::{Ledger, model, open_or_create, options};
-use plica::Writer;
 use plica::ingest::{Built, Reader, Source};
+use plica::{Options, Writer};
 use std::cell::{Cell, RefCell};
 use std::io::Write;
 
@@ -30,9 +30,11 @@ pub fn build(arguments: &Build) -> Outcome {
         let Some(text) = text_of(file, &progress)? else { continue };
         let writer = match &mut writer {
             Some(writer) => writer,
-            None => {
-                writer.insert(open_or_create(&arguments.index, &arguments.creation, &options(&arguments.creation))?)
-            }
+            None => writer.insert(open_or_create(
+                &arguments.index,
+                &arguments.creation,
+                &options(&arguments.creation, Options::new()),
+            )?),
         };
         let title = sources::title_of(&file.path, &text);
         let source = Source { id: &file.id, title: &title, metadata: "", text: &text };

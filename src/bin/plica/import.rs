@@ -1,15 +1,16 @@
 //! `plica import`: what another program understood, or the rows of a BEIR corpus.
 
-use crate::arguments::{Creation, Import, ModelArgument};
+use crate::arguments::Import;
 use crate::failure::{Failure, Outcome};
 use crate::output::{Output, counted};
 use crate::progress::Progress;
 use crate::signals;
 use crate::sources::cannot_read;
+use crate::values::ModelArgument;
 use crate::writing::{Ledger, exists, model, open_or_create, options};
-use plica::Writer;
-use plica::ingest::Reader;
+use plica::ingest::{EntityUpdate, FoldInput, Model, Reader, UpdateInput};
 use plica::interchange::{self, ImportOptions};
+use plica::{Options, Writer};
 use std::cell::{Cell, RefCell};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -76,20 +77,8 @@ fn import_lines(arguments: &Import, file: &Path, out: &RefCell<Output>) -> Outco
 /// Opens the index, or creates it: with what the options say, else with what the first document line says.
 fn open_for<R: BufRead>(arguments: &Import, lines: R) -> Outcome<(impl BufRead, Writer)> {
     let (stated, lines) = interchange::stated(lines)?;
-    let asked = arguments.creation;
-    let with = Creation { fanout: asked.fanout, chunk_words: asked.chunk_words, memory: asked.memory };
-    let mut creation_options = stated.options(plica::Options::new());
-    let wanted = options(&with);
-    if with.fanout.is_some() {
-        creation_options = creation_options.fanout(wanted.fanout);
-    }
-    if with.chunk_words.is_some() {
-        creation_options = creation_options.chunk_words(wanted.chunk_words);
-    }
-    if with.memory.is_some() {
-        creation_options = creation_options.memory(wanted.memory);
-    }
-    Ok((lines, open_or_create(&arguments.index, &with, &creation_options)?))
+    let otherwise = options(&arguments.creation, stated.options(Options::new()));
+    Ok((lines, open_or_create(&arguments.index, &arguments.creation, &otherwise)?))
 }
 
 /// Imports the rows of a BEIR corpus.
@@ -98,19 +87,55 @@ fn import_beir(arguments: &Import, folder: &Path, out: &RefCell<Output>) -> Outc
     if !exists(&corpus) {
         return Err(Failure::message(format!("{} is no BEIR folder: it holds no corpus.jsonl", folder.display())));
     }
-    let mut writer = open_or_create(&arguments.index, &arguments.creation, &options(&arguments.creation))?;
-    let progress = Progress::unbounded();
+    let mut writer =
+        open_or_create(&arguments.index, &arguments.creation, &options(&arguments.creation, Options::new()))?;
+    let mut progress = Progress::chunks(0);
+    if !progress.is_hidden() {
+        progress = Progress::chunks(count_lines(&corpus)?);
+    }
+    progress.about("import");
     let ledger = Ledger::new(out, arguments.json);
-    let mut reader = Reader::new(model(arguments.model.unwrap_or(ModelArgument::Builtin)))
+    let model = model(arguments.model.unwrap_or(ModelArgument::Builtin));
+    let counted_model = model.map(|model| CountedModel { model, progress: &progress });
+    let mut reader = Reader::new(counted_model.as_ref().map(|model| model as &dyn Model))
         .cancel(signals::stop_flag())
         .on_commit(|commit| ledger.acknowledge(commit));
     if let Some(chunks) = arguments.commit_every {
         reader = reader.commit_every(chunks.get());
     }
-    progress.about("import");
     let imported = ledger.settle(interchange::import_beir(&mut writer, folder, &mut reader, 1))?;
     let added = [counted(imported.documents, "document"), counted(imported.chunks, "chunk")];
     Ok(summary(&arguments.index, &writer, &added, imported.skipped, "row"))
+}
+
+/// Lines of a file.
+fn count_lines(path: &Path) -> Outcome<u64> {
+    let mut lines = 0;
+    let mut file = File::open(path).map_err(|error| cannot_read(path, &error))?;
+    let mut buffer = vec![0; 1 << 18];
+    loop {
+        match file.read(&mut buffer).map_err(|error| cannot_read(path, &error))? {
+            0 => return Ok(lines),
+            read => lines += buffer.iter().take(read).filter(|&&byte| byte == b'\n').count() as u64,
+        }
+    }
+}
+
+/// A model whose updates are counted, so that progress can be shown.
+struct CountedModel<'a> {
+    model: &'a dyn Model,
+    progress: &'a Progress,
+}
+
+impl Model for CountedModel<'_> {
+    fn update(&self, input: &UpdateInput<'_>) -> plica::Result<Vec<EntityUpdate>> {
+        self.progress.step();
+        self.model.update(input)
+    }
+
+    fn fold(&self, input: &FoldInput<'_>) -> plica::Result<String> {
+        self.model.fold(input)
+    }
 }
 
 /// A source that shows how much of it was read.

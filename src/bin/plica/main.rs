@@ -23,6 +23,7 @@ mod show;
 mod signals;
 mod sources;
 mod stat;
+mod values;
 mod writing;
 
 use arguments::{Arguments, Command};

@@ -20,6 +20,14 @@ impl Progress {
         Self::new(ProgressBar::new_spinner(), "{spinner} {bytes}, {bytes_per_sec}, {elapsed}  {wide_msg}")
     }
 
+    /// Work of so many chunks.
+    pub fn chunks(total: u64) -> Self {
+        Self::new(
+            ProgressBar::new(total),
+            "{bar:24} {human_pos} of {human_len} chunks, {per_sec}, {eta} left  {wide_msg}",
+        )
+    }
+
     fn new(bar: ProgressBar, template: &str) -> Self {
         if !bar.is_hidden() {
             if let Ok(style) = ProgressStyle::with_template(template) {
@@ -38,6 +46,16 @@ impl Progress {
     /// How far the work is.
     pub fn at(&self, position: u64) {
         self.bar.set_position(position);
+    }
+
+    /// One unit more is done.
+    pub fn step(&self) {
+        self.bar.inc(1);
+    }
+
+    /// Whether nobody sees it.
+    pub fn is_hidden(&self) -> bool {
+        self.bar.is_hidden()
     }
 
     /// Runs `print`, which writes to the terminal, with the bar out of its way.

@@ -1,9 +1,10 @@
 //! What the writing commands share: opening or creating the index, the model, and the acknowledgement of commits.
 
-use crate::arguments::{Creation, ModelArgument};
+use crate::arguments::Creation;
 use crate::failure::{Failure, Outcome};
 use crate::output::Output;
 use crate::signals;
+use crate::values::ModelArgument;
 use plica::ingest::builtin::Builtin;
 use plica::ingest::{Acknowledged, Model};
 use plica::{MemoryScope, Options, Writer};
@@ -22,9 +23,8 @@ pub fn model(argument: ModelArgument) -> Option<&'static dyn Model> {
     }
 }
 
-/// Options with what was asked for at creation in their place.
-pub fn options(creation: &Creation) -> Options {
-    let mut options = Options::new();
+/// `options` with what was asked for at creation in their place.
+pub fn options(creation: &Creation, mut options: Options) -> Options {
     if let Some(fanout) = creation.fanout {
         options = options.fanout(fanout);
     }

@@ -1,0 +1,120 @@
+//! What options can be set to, and how it is read.
+
+use clap::ValueEnum;
+use plica::{MemoryScope, Statistics, Weights};
+use std::num::NonZeroUsize;
+
+/// A model by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum ModelArgument {
+    /// The built-in model.
+    #[default]
+    Builtin,
+    /// None.
+    None,
+}
+
+/// A scope of the entity memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MemoryArgument {
+    /// A memory a document.
+    Document,
+    /// One memory.
+    Index,
+}
+
+impl From<MemoryArgument> for MemoryScope {
+    fn from(argument: MemoryArgument) -> Self {
+        match argument {
+            MemoryArgument::Document => Self::Document,
+            MemoryArgument::Index => Self::Index,
+        }
+    }
+}
+
+/// Whose statistics.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum StatisticsArgument {
+    /// Each document's own.
+    Document,
+    /// Those of all documents.
+    Collection,
+}
+
+impl From<StatisticsArgument> for Statistics {
+    fn from(argument: StatisticsArgument) -> Self {
+        match argument {
+            StatisticsArgument::Document => Self::Document,
+            StatisticsArgument::Collection => Self::Collection,
+        }
+    }
+}
+
+/// Steps from the top of a fold tree.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TreePath(pub Vec<usize>);
+
+/// Steps with / between them.
+pub fn tree_path(text: &str) -> Result<TreePath, String> {
+    let steps = text.split('/').filter(|step| !step.is_empty());
+    let steps: Result<Vec<usize>, _> = steps.map(str::parse).collect();
+    steps.map(TreePath).map_err(|_| "expected numbers with / between them, such as 0/3".to_owned())
+}
+
+/// A number from 0.
+pub fn not_negative(text: &str) -> Result<f64, String> {
+    match text.trim().parse::<f64>() {
+        Ok(number) if number.is_finite() && number >= 0.0 => Ok(number),
+        _ => Err(format!("expected a number that is not negative, got {text:?}")),
+    }
+}
+
+/// A number from 0 to 1.
+pub fn share(text: &str) -> Result<f64, String> {
+    let number = not_negative(text)?;
+    if number <= 1.0 { Ok(number) } else { Err(format!("expected a number from 0 to 1, got {text:?}")) }
+}
+
+/// Weights of the three channels.
+pub fn weights(text: &str) -> Result<Weights, String> {
+    let numbers: Result<Vec<f64>, String> = text.split(',').map(not_negative).collect();
+    match numbers?.as_slice() {
+        [text, memory, summary] => Ok(Weights { text: *text, memory: *memory, summary: *summary }),
+        other => Err(format!("expected three numbers with commas between them, got {}", other.len())),
+    }
+}
+
+/// A size of the pool.
+pub fn pool(text: &str) -> Result<usize, String> {
+    match text.parse::<NonZeroUsize>() {
+        Ok(number) => Ok(number.get()),
+        Err(_) if text == "all" => Ok(usize::MAX),
+        Err(_) => Err(format!("expected a number from 1 or `all`, got {text:?}")),
+    }
+}
+
+/// A key and the value it must have.
+pub fn key_value(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.to_owned(), value.to_owned())),
+        _ => Err(format!("expected KEY=VALUE, got {text:?}")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_read_and_refused() {
+        assert_eq!(tree_path("0/3").unwrap().0, [0, 3]);
+        assert!(tree_path("").unwrap().0.is_empty());
+        assert!(tree_path("0/x").is_err());
+        assert_eq!(weights("1, 0.5,0").unwrap(), Weights { text: 1.0, memory: 0.5, summary: 0.0 });
+        assert!(weights("1,2").is_err() && weights("1,NaN,0").is_err() && weights("1,-1,0").is_err());
+        assert_eq!(pool("all").unwrap(), usize::MAX);
+        assert!(pool("0").is_err());
+        assert_eq!(key_value("a=b=c").unwrap(), ("a".to_owned(), "b=c".to_owned()));
+        assert!(key_value("=b").is_err());
+    }
+}

@@ -1,0 +1,10 @@
+//! The `plica` command, run as a process: every command's answer, its JSON keys, exit statuses, and how it behaves when
+//! it is interrupted, when nobody reads its output, and when what it is given is not what it needs.
+#![cfg(feature = "cli")]
+
+mod ask;
+mod manners;
+mod place;
+mod reading;
+mod search;
+mod writing;
