@@ -2,9 +2,9 @@
 #![deny(unsafe_code)]
 
 mod error;
+pub mod ingest;
 mod store;
 pub mod text;
-pub mod ingest;
 
 pub use error::{Error, Result};
 pub use plica_format as format;

@@ -123,12 +123,7 @@ impl<'a> Reader<'a> {
         let value = self.varint()?;
         match usize::try_from(value) {
             Ok(value) if value <= limit => Ok(value),
-            _ => Err(FormatError::new(
-                self.structure,
-                self.at,
-                format!("{what} of at most {limit}"),
-                value,
-            )),
+            _ => Err(FormatError::new(self.structure, self.at, format!("{what} of at most {limit}"), value)),
         }
     }
 

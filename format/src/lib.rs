@@ -21,7 +21,17 @@
     clippy::unreachable,
     clippy::arithmetic_side_effects
 )]
-#![cfg_attr(test, allow(clippy::all, clippy::indexing_slicing, clippy::unwrap_used, clippy::expect_used, clippy::panic, clippy::arithmetic_side_effects))]
+#![cfg_attr(
+    test,
+    allow(
+        clippy::all,
+        clippy::indexing_slicing,
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::arithmetic_side_effects
+    )
+)]
 
 pub mod block;
 pub mod bytes;
