@@ -226,10 +226,13 @@ impl DocumentLine {
     }
 }
 
+/// Lines whose first was looked at: all of them, from the first on.
+pub type Again<R> = Chain<Cursor<Vec<u8>>, R>;
+
 /// Looks at the first line for the creation parameters it states, so that a new index can be created with them, and
 /// gives all lines back to be imported. Nothing is stated where the first line is no document line; what is wrong with
 /// it is left for [`import`](super::import) to say.
-pub fn stated<R: BufRead>(mut lines: R) -> Result<(Stated, Chain<Cursor<Vec<u8>>, R>)> {
+pub fn stated<R: BufRead>(mut lines: R) -> Result<(Stated, Again<R>)> {
     let mut first = Vec::new();
     let mut start = 0;
     loop {

@@ -30,7 +30,9 @@ pub(super) fn short_forms(cast: &mut Cast, local: bool) {
         if e.is_title || e.same_as.is_some() {
             continue;
         }
-        let Some(candidates) = e.words.last().and_then(|w| holders.get(w)).or_else(|| holders.get(&e.words[0])) else { continue };
+        let Some(candidates) = e.words.last().and_then(|w| holders.get(w)).or_else(|| holders.get(&e.words[0])) else {
+            continue;
+        };
         // A word held by very many names tells nothing (and must not cost a square).
         if candidates.len() > 8 {
             continue;
@@ -62,7 +64,18 @@ pub(super) fn short_forms(cast: &mut Cast, local: bool) {
 /// and what a saint or a general heads may be a town or a company, so those are left.
 pub(super) fn without_honorifics(cast: &mut Cast) {
     const PLAIN: [&str; 13] = [
-        "mr", "miss", "ms", "dr", "doctor", "professor", "prof", "sir", "captain", "colonel", "lieutenant", "senator",
+        "mr",
+        "miss",
+        "ms",
+        "dr",
+        "doctor",
+        "professor",
+        "prof",
+        "sir",
+        "captain",
+        "colonel",
+        "lieutenant",
+        "senator",
         "president",
     ];
     for at in 0..cast.entities.len() {
@@ -168,7 +181,8 @@ fn is_acronym(word: &Word<'_>) -> bool {
 /// First word of the run before `at` whose initials spell the acronym. Words of duty may be skipped; a word with
 /// hyphens may give one initial for each part.
 fn expansion_before(words: &[Word<'_>], at: usize, acronym: &str) -> Option<usize> {
-    let letters: Vec<char> = acronym.trim_end_matches('s').chars().filter(|c| c.is_alphabetic()).flat_map(char::to_lowercase).collect();
+    let letters: Vec<char> =
+        acronym.trim_end_matches('s').chars().filter(|c| c.is_alphabetic()).flat_map(char::to_lowercase).collect();
     let mut left = letters.len();
     let mut first = at;
     while left > 0 {
@@ -177,7 +191,8 @@ fn expansion_before(words: &[Word<'_>], at: usize, acronym: &str) -> Option<usiz
             return None;
         }
         let word = &words[first];
-        let parts: Vec<char> = word.text.split('-').filter_map(|p| p.chars().next()).flat_map(char::to_lowercase).collect();
+        let parts: Vec<char> =
+            word.text.split('-').filter_map(|p| p.chars().next()).flat_map(char::to_lowercase).collect();
         if left >= parts.len() && !parts.is_empty() && letters[left - parts.len()..left] == parts[..] {
             left -= parts.len();
         } else if parts.first() == Some(&letters[left - 1]) {
@@ -241,10 +256,28 @@ fn cue_before(words: &[Word<'_>], span: &Span) -> Option<usize> {
         "born" if opened(1) && skip == 0 => Some(at - 1),
         "or" if word(1).is_some_and(|w| w.gap.has(Gap::OPEN)) && skip == 0 => Some(at - 1),
         "known" | "called" | "named" | "titled" if skip == 1 || last(1) == "called" => {
-            let adverb = matches!(last(2), "also" | "better" | "best" | "formerly" | "originally" | "previously" | "commonly" | "otherwise" | "sometimes" | "professionally" | "popularly" | "simply" | "now" | "often");
+            let adverb = matches!(
+                last(2),
+                "also"
+                    | "better"
+                    | "best"
+                    | "formerly"
+                    | "originally"
+                    | "previously"
+                    | "commonly"
+                    | "otherwise"
+                    | "sometimes"
+                    | "professionally"
+                    | "popularly"
+                    | "simply"
+                    | "now"
+                    | "often"
+            );
             adverb.then(|| at - 2 - skip)
         }
-        "professionally" | "simply" | "commonly" | "formally" | "popularly" if skip == 1 && last(2) == "known" => Some(at - 3),
+        "professionally" | "simply" | "commonly" | "formally" | "popularly" if skip == 1 && last(2) == "known" => {
+            Some(at - 3)
+        }
         _ => None,
     }
 }

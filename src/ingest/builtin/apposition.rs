@@ -4,7 +4,9 @@
 //! Pemberley") is also a name by which it may be called.
 
 use super::cast::{Cast, Kind, kind_of, squeeze};
-use super::lexicon::{CONNECTOR, COPULA, EVENT, FUNCTION, ONE_OF, ORGANISATION, PERSON, PHRASE_END, PLACE, UTTERS, WORK};
+use super::lexicon::{
+    CONNECTOR, COPULA, EVENT, FUNCTION, ONE_OF, ORGANISATION, PERSON, PHRASE_END, PLACE, UTTERS, WORK,
+};
 use super::names::Span;
 use super::scan::{Gap, Scan, Word};
 
@@ -95,7 +97,9 @@ fn definition(scan: &Scan<'_>, spans: &[Span], span: &Span, limit: usize, place:
     }
     let last = (verb + 2..limit).find(|&i| words[i].gap.has(Gap::OTHER)).unwrap_or(limit);
     let kind = kind_of(head_class(words, verb + 1, last));
-    let name_end = (verb + 2..last).find(|&i| !words[i].gap.is_space() || words[i].is(UNBOUND) || words[i].text == "by").unwrap_or(last);
+    let name_end = (verb + 2..last)
+        .find(|&i| !words[i].gap.is_space() || words[i].is(UNBOUND) || words[i].text == "by")
+        .unwrap_or(last);
     let singles_out = article.text == "the" && singles_out(&words[verb + 1..name_end]);
     Some(Phrase { span: place, first: verb + 1, last, kind, singles_out, name_end, defines: true })
 }
@@ -119,7 +123,9 @@ fn copula_after(words: &[Word<'_>], from: usize, limit: usize) -> Option<usize> 
 }
 
 fn starts_phrase(word: &Word<'_>) -> bool {
-    matches!(word.text, "the" | "a" | "an" | "his" | "her" | "their" | "its" | "our" | "my") || (word.possessive && word.is_capital()) || (!word.is_capital() && word.is(PERSON) && !word.is(FUNCTION))
+    matches!(word.text, "the" | "a" | "an" | "his" | "her" | "their" | "its" | "our" | "my")
+        || (word.possessive && word.is_capital())
+        || (!word.is_capital() && word.is(PERSON) && !word.is(FUNCTION))
 }
 
 /// End of the run of words without a mark between them; a clause is no phrase.
@@ -140,14 +146,23 @@ fn phrase(words: &[Word<'_>], first: usize, last: usize, span: usize) -> Option<
     if class & NOUNS == 0 {
         return None;
     }
-    Some(Phrase { span, first, last, kind: kind_of(class), singles_out: singles_out(run), name_end: last, defines: false })
+    Some(Phrase {
+        span,
+        first,
+        last,
+        kind: kind_of(class),
+        singles_out: singles_out(run),
+        name_end: last,
+        defines: false,
+    })
 }
 
 /// Whether a phrase is definite and narrow enough to be a name: it holds another name ("the master of Pemberley"), is
 /// two words that are no mere class ("the lighthouse keeper"), or is a relation of which there is one ("Ada's mother").
 fn singles_out(run: &[Word<'_>]) -> bool {
     let Some((article, rest)) = run.split_first() else { return false };
-    let narrow = (2..=MOST_NAME_WORDS).contains(&run.len()) && !run.iter().any(|w| w.is(COPULA) || matches!(w.text, "who" | "which" | "that"));
+    let narrow = (2..=MOST_NAME_WORDS).contains(&run.len())
+        && !run.iter().any(|w| w.is(COPULA) || matches!(w.text, "who" | "which" | "that"));
     let named = rest.iter().any(|w| w.is_capital());
     let relation = run.len() == 2 && article.possessive && run[1].is(ONE_OF);
     let compound = run.len() == 3 && rest.iter().all(|w| !w.is(FUNCTION));
@@ -167,7 +182,12 @@ pub(super) fn roles(scan: &Scan<'_>, spans: &[Span], phrases: &[Phrase], cast: &
     for span in spans {
         let start = scan.sentences[span.sentence].first;
         // Back from the name to "the", with a person's noun on the way or right behind the name.
-        let Some(first) = (start.max(span.first.saturating_sub(5))..span.first).rev().find(|&f| matches!(words[f].text, "the" | "The")) else { continue };
+        let Some(first) = (start.max(span.first.saturating_sub(5))..span.first)
+            .rev()
+            .find(|&f| matches!(words[f].text, "the" | "The"))
+        else {
+            continue;
+        };
         let between = &words[first + 1..span.first];
         if between.iter().any(|w| !w.gap.is_space()) || !words[span.first].gap.is_space() {
             continue;

@@ -64,7 +64,12 @@ pub(super) fn sentence_around(scan: &Scan<'_>, place: usize, at: usize, limit: u
     }
     let mut from = centre.saturating_sub(limit / 2);
     if from > 0 {
-        from = text[..centre].char_indices().filter(|&(i, c)| i >= from && c == ' ').map(|(i, _)| i).next().unwrap_or(centre);
+        from = text[..centre]
+            .char_indices()
+            .filter(|&(i, c)| i >= from && c == ' ')
+            .map(|(i, _)| i)
+            .next()
+            .unwrap_or(centre);
     }
     clean(&text[from..], limit)
 }

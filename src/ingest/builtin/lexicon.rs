@@ -62,7 +62,10 @@ const LISTS: &[(u16, &str)] = &[
          think know suppose believe tell take give make keep stop wait listen try ask remember consider note indeed \
          apart aside far long away back ago enough less least better best worse worst",
     ),
-    (CONNECTOR, "of the and de la le les du des del della di da do dos van von der den ter ten zu y e al el ibn bin ben af av"),
+    (
+        CONNECTOR,
+        "of the and de la le les du des del della di da do dos van von der den ter ten zu y e al el ibn bin ben af av",
+    ),
     (
         MONTH,
         "january february march april may june july august september october november december monday tuesday \
@@ -215,11 +218,71 @@ pub(super) fn classes(word: &str) -> u16 {
 pub(super) fn is_abbreviation(word: &str) -> bool {
     matches!(
         word,
-        "Mr" | "Mrs" | "Ms" | "Dr" | "Prof" | "Rev" | "Hon" | "St" | "Mt" | "Ft" | "Jr" | "Sr" | "Capt" | "Col" | "Gen"
-            | "Maj" | "Lt" | "Sgt" | "Cpl" | "Pvt" | "Cmdr" | "Sen" | "Gov" | "Rep" | "Mme" | "Mlle" | "Messrs" | "Inc"
-            | "Ltd" | "Corp" | "Co" | "Bros" | "No" | "Nos" | "Vol" | "vol" | "vols" | "Fig" | "fig" | "Figs" | "Eq"
-            | "Sec" | "vs" | "etc" | "cf" | "al" | "approx" | "ca" | "pp" | "ed" | "eds" | "Jan" | "Feb" | "Mar" | "Apr"
-            | "Jun" | "Jul" | "Aug" | "Sep" | "Sept" | "Oct" | "Nov" | "Dec" | "Esq" | "Ph" | "viz"
+        "Mr" | "Mrs"
+            | "Ms"
+            | "Dr"
+            | "Prof"
+            | "Rev"
+            | "Hon"
+            | "St"
+            | "Mt"
+            | "Ft"
+            | "Jr"
+            | "Sr"
+            | "Capt"
+            | "Col"
+            | "Gen"
+            | "Maj"
+            | "Lt"
+            | "Sgt"
+            | "Cpl"
+            | "Pvt"
+            | "Cmdr"
+            | "Sen"
+            | "Gov"
+            | "Rep"
+            | "Mme"
+            | "Mlle"
+            | "Messrs"
+            | "Inc"
+            | "Ltd"
+            | "Corp"
+            | "Co"
+            | "Bros"
+            | "No"
+            | "Nos"
+            | "Vol"
+            | "vol"
+            | "vols"
+            | "Fig"
+            | "fig"
+            | "Figs"
+            | "Eq"
+            | "Sec"
+            | "vs"
+            | "etc"
+            | "cf"
+            | "al"
+            | "approx"
+            | "ca"
+            | "pp"
+            | "ed"
+            | "eds"
+            | "Jan"
+            | "Feb"
+            | "Mar"
+            | "Apr"
+            | "Jun"
+            | "Jul"
+            | "Aug"
+            | "Sep"
+            | "Sept"
+            | "Oct"
+            | "Nov"
+            | "Dec"
+            | "Esq"
+            | "Ph"
+            | "viz"
     )
 }
 

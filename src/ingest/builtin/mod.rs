@@ -94,7 +94,12 @@ fn update(input: &UpdateInput<'_>) -> Vec<EntityUpdate> {
     let mut seen = HashSet::new();
     for e in cast.entities.into_iter().filter(|e| e.same_as.is_none()) {
         if seen.insert(e.name.clone()) {
-            out.push(EntityUpdate { name: e.name, kind: e.kind.to_owned(), aliases: e.aliases, descriptions: e.descriptions });
+            out.push(EntityUpdate {
+                name: e.name,
+                kind: e.kind.to_owned(),
+                aliases: e.aliases,
+                descriptions: e.descriptions,
+            });
         }
     }
     out
