@@ -251,3 +251,31 @@ pub fn stated<R: BufRead>(mut lines: R) -> Result<(Stated, Again<R>)> {
         return Ok((stated, Cursor::new(first).chain(lines)));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::BufReader;
+
+    #[test]
+    fn lines_are_numbered_and_placed() {
+        let input = "\u{feff}{1}\r\n\n  {2} \n{3}".as_bytes();
+        let mut lines = Lines::new(input);
+        for (number, text) in [(1, "{1}"), (3, "{2}"), (4, "{3}")] {
+            let (at, bytes) = lines.next().unwrap().unwrap();
+            assert_eq!((at, bytes), (number, text.as_bytes()));
+            let start = lines.offset() as usize;
+            assert_eq!(&input[start..start + 3], text.as_bytes());
+        }
+        assert!(lines.next().unwrap().is_none());
+    }
+
+    #[test]
+    fn an_endless_line_ends_at_the_limit() {
+        let mut lines = Lines::new(BufReader::new(b"\n".chain(std::io::repeat(b'x'))));
+        match lines.next().unwrap_err() {
+            Error::Line { line: 2, source } => assert!(matches!(*source, Error::Limit { .. })),
+            other => panic!("{other}"),
+        }
+    }
+}
