@@ -17,6 +17,8 @@ pub(super) type SummaryPlace = (u32, u8, u32);
 pub(super) struct Held {
     /// Lines of documents that are not known, by document id, in order.
     lines: HashMap<String, Vec<(u64, Line)>>,
+    /// What those lines were charged, by document.
+    line_bytes: HashMap<String, usize>,
     /// Links to chunks that are not there, by document number (or that of no document) and the chunk's name: records,
     /// with the lines that link them.
     links: HashMap<u32, HashMap<String, Vec<(u32, u64)>>>,
@@ -44,13 +46,16 @@ impl Held {
 
     /// Keeps a line of `bytes` bytes until its document comes.
     pub(super) fn hold_line(&mut self, document: &str, number: u64, line: Line, bytes: usize) -> Result<()> {
-        self.charge(bytes + document.len())?;
+        self.charge(bytes)?;
+        *self.line_bytes.entry(document.to_owned()).or_default() += bytes + ENTRY_BYTES;
         self.lines.entry(document.to_owned()).or_default().push((number, line));
         Ok(())
     }
 
     /// The lines that waited for a document.
     pub(super) fn lines_of(&mut self, document: &str) -> Vec<(u64, Line)> {
+        let charged = self.line_bytes.remove(document).unwrap_or_default();
+        self.bytes = self.bytes.saturating_sub(charged);
         self.lines.remove(document).unwrap_or_default()
     }
 
@@ -150,5 +155,44 @@ impl Held {
             Some((line, source)) => Err(Error::Line { line, source: Box::new(source) }),
             None => Ok(()),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn line() -> Line {
+        Line::parse(br#"{"type":"entity","doc":"d","name":"n"}"#).unwrap()
+    }
+
+    #[test]
+    fn what_waits_is_bounded_and_makes_room_when_it_is_taken() {
+        let mut held = Held::default();
+        for round in 0..3 {
+            held.hold_line("d", round, line(), HELD_BYTES / 2).unwrap();
+            assert_eq!(held.lines_of("d").len(), 1);
+            assert_eq!(held.bytes, 0);
+        }
+        for _ in 0..3 {
+            let text = "s".repeat(HELD_BYTES / 2);
+            held.hold_summary((0, 1, 0), 1, text.clone()).unwrap();
+            held.summary_of((0, 1, 0)).unwrap();
+            held.hold_link(0, &text, 7, 1).unwrap();
+            assert_eq!(held.links_to(0, &text), [(7, 1)]);
+            assert_eq!(held.bytes, 0);
+        }
+        held.hold_line("d", 1, line(), HELD_BYTES / 2).unwrap();
+        assert!(matches!(held.hold_line("e", 2, line(), HELD_BYTES / 2), Err(Error::Limit { .. })));
+    }
+
+    #[test]
+    fn the_first_line_that_still_waits_is_named() {
+        let mut held = Held::default();
+        held.hold_link(0, "c", 7, 9).unwrap();
+        held.hold_line("d", 4, line(), 10).unwrap();
+        held.hold_summary((0, 1, 0), 6, String::new()).unwrap();
+        assert!(matches!(held.finish(), Err(Error::Line { line: 4, .. })));
+        Held::default().finish().unwrap();
     }
 }

@@ -226,10 +226,13 @@ impl DocumentLine {
     }
 }
 
+/// Lines whose first was looked at: all of them, from the first on.
+pub type Again<R> = Chain<Cursor<Vec<u8>>, R>;
+
 /// Looks at the first line for the creation parameters it states, so that a new index can be created with them, and
 /// gives all lines back to be imported. Nothing is stated where the first line is no document line; what is wrong with
 /// it is left for [`import`](super::import) to say.
-pub fn stated<R: BufRead>(mut lines: R) -> Result<(Stated, Chain<Cursor<Vec<u8>>, R>)> {
+pub fn stated<R: BufRead>(mut lines: R) -> Result<(Stated, Again<R>)> {
     let mut first = Vec::new();
     let mut start = 0;
     loop {
@@ -246,5 +249,33 @@ pub fn stated<R: BufRead>(mut lines: R) -> Result<(Stated, Chain<Cursor<Vec<u8>>
             _ => Stated::default(),
         };
         return Ok((stated, Cursor::new(first).chain(lines)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::BufReader;
+
+    #[test]
+    fn lines_are_numbered_and_placed() {
+        let input = "\u{feff}{1}\r\n\n  {2} \n{3}".as_bytes();
+        let mut lines = Lines::new(input);
+        for (number, text) in [(1, "{1}"), (3, "{2}"), (4, "{3}")] {
+            let (at, bytes) = lines.next().unwrap().unwrap();
+            assert_eq!((at, bytes), (number, text.as_bytes()));
+            let start = lines.offset() as usize;
+            assert_eq!(&input[start..start + 3], text.as_bytes());
+        }
+        assert!(lines.next().unwrap().is_none());
+    }
+
+    #[test]
+    fn an_endless_line_ends_at_the_limit() {
+        let mut lines = Lines::new(BufReader::new(b"\n".chain(std::io::repeat(b'x'))));
+        match lines.next().unwrap_err() {
+            Error::Line { line: 2, source } => assert!(matches!(*source, Error::Limit { .. })),
+            other => panic!("{other}"),
+        }
     }
 }

@@ -14,6 +14,7 @@ use crate::index::view::inconsistent;
 use plica_format::document::{DocumentHead, DocumentState};
 use plica_format::key::{self, Field};
 use std::cmp::Ordering;
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -266,8 +267,8 @@ fn each_chunk(
 fn sort_by_document(reading: &Reading<'_>, candidates: &mut [Candidate]) -> Result<()> {
     let mut ids: HashMap<u32, Arc<DocumentHead>> = HashMap::new();
     for candidate in candidates.iter() {
-        if !ids.contains_key(&candidate.document) {
-            ids.insert(candidate.document, reading.head(candidate.document)?);
+        if let Entry::Vacant(place) = ids.entry(candidate.document) {
+            place.insert(reading.head(candidate.document)?);
         }
     }
     let id = |candidate: &Candidate| ids.get(&candidate.document).map(|head| head.id.as_bytes());

@@ -136,7 +136,7 @@ impl<'a> Reading<'a> {
         };
         Ok(self.query.filter.iter().all(|(key, value)| match metadata.get(key) {
             Some(serde_json::Value::String(text)) => text == value,
-            Some(other) => other.to_string() == *value,
+            Some(other) => other.to_string().as_str() == value,
             None => false,
         }))
     }
