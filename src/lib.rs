@@ -1,4 +1,46 @@
 //! Plica: an embedded, single-file, on-disk index storage engine for long documents.
+//!
+//! Read a document once, keep what was understood, extend it by folding, and answer many times, from many processes,
+//! with no model call when a question is asked. A [`Writer`] appends chunks, entities and summaries and commits them; an
+//! [`Index`] gives [`Snapshot`]s, which search ([`Query`]), walk the fold tree ([`Snapshot::tree`]) and read everything
+//! back. What reads a document is a [`ingest::Model`]: your own, or [`ingest::builtin::Builtin`].
+//!
+//! ```
+//! use plica::ingest::{EntityUpdate, FoldInput, Model, Reader, Source, UpdateInput};
+//! use plica::{Index, Options, Query, Writer};
+//!
+//! /// A model of one's own: who is named, and the first sentence as a summary.
+//! struct Toy;
+//!
+//! impl Model for Toy {
+//!     fn update(&self, input: &UpdateInput<'_>) -> plica::Result<Vec<EntityUpdate>> {
+//!         Ok(Vec::from_iter(input.text.contains("Ada").then(|| EntityUpdate {
+//!             name: "Ada Byron".into(),
+//!             aliases: vec!["the engineer".into()],
+//!             ..EntityUpdate::default()
+//!         })))
+//!     }
+//!     fn fold(&self, input: &FoldInput<'_>) -> plica::Result<String> {
+//!         Ok(input.units[0].split_inclusive('.').next().unwrap_or("").to_owned())
+//!     }
+//! }
+//!
+//! # fn main() -> plica::Result<()> {
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let path = folder.path().join("book.plica");
+//! let text = "Ada wrote the first program. It was never run. The machine was not built. Nobody minded.";
+//! let mut writer = Writer::create(&path, &Options::new().chunk_words(5).fanout(2))?;
+//! let mut reader = Reader::new(Some(&Toy));
+//! reader.build(&mut writer, Source { id: "book", text, ..Source::default() })?; // commits
+//! reader.append(&mut writer, "book", " Ada went home.")?;
+//!
+//! let snapshot = Index::open(&path)?.snapshot();
+//! let answer = snapshot.search(&Query::new("What did the engineer write?").document("book"))?;
+//! assert_eq!(answer.hits[0].chunk, "book#0");
+//! let top = snapshot.tree("book", &[])?; // the root: each entry's cover and summary
+//! assert_eq!(top.entries[0].summary.as_deref(), Some("Ada wrote the first program."));
+//! # Ok(()) }
+//! ```
 #![deny(unsafe_code)]
 
 mod dictionary;

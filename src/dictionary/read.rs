@@ -151,6 +151,26 @@ impl Dictionary {
         Ok(())
     }
 
+    /// Hands every key from `from` to `to`, with its value, to `use_it`: segment by segment, oldest first, in key order
+    /// within one. The work depends on the keys that there are, not on how far apart the bounds lie.
+    pub(crate) fn each_between(
+        &self,
+        from: &[u8],
+        to: &[u8],
+        mut use_it: impl FnMut(&[u8], &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        for segment in &self.segments {
+            self.scan_segment(segment, from, |key, value| {
+                if key > to {
+                    return Ok(ControlFlow::Break(()));
+                }
+                use_it(key, value)?;
+                Ok(ControlFlow::Continue(()))
+            })?;
+        }
+        Ok(())
+    }
+
     /// Hands every key that starts with `prefix`, with its value, to `use_it`: segment by segment, oldest first, in
     /// key order within one.
     pub(crate) fn each_with_prefix(

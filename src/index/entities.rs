@@ -93,19 +93,8 @@ impl Snapshot {
         if head.entities == 0 {
             return Ok(());
         }
-        let mut from = head.first_entity;
-        loop {
-            let to = (from / ROWS_A_BLOCK * ROWS_A_BLOCK).saturating_add(ROWS_A_BLOCK - 1).min(head.last_entity);
-            for row in self.view().entity_rows(from, to)? {
-                if row.scope == head.number {
-                    sink(&row)?;
-                }
-            }
-            match to.checked_add(1) {
-                Some(next) if next <= head.last_entity => from = next,
-                _ => return Ok(()),
-            }
-        }
+        let rows = self.view().entity_rows(head.first_entity, head.last_entity)?;
+        rows.iter().filter(|row| row.scope == head.number).try_for_each(sink)
     }
 
     /// The rows of all records, in the order of creation.

@@ -352,10 +352,14 @@ impl Writer {
         Ok(units)
     }
 
-    /// Nodes of a document's fold tree that are complete, are shown to the model as history, and have no summary.
+    /// Nodes at the right edge of a document's fold tree that are complete and have no summary, lowest level first.
     pub fn unfolded(&mut self, id: &str) -> Result<Vec<(u8, u32)>> {
         let number = self.number(id)?;
-        Ok(self.open_document(number)?.tail.unfolded())
+        self.open_document(number)?;
+        let Some(mut open) = self.open.remove(&number) else { return Ok(Vec::new()) };
+        let result = open.tail.unfolded(self.view());
+        self.open.insert(number, open);
+        result
     }
 
     /// The units that a node folds, in reading order: chunk texts for level 1, summaries above. `None` where a summary

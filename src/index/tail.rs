@@ -143,21 +143,31 @@ impl Tail {
         complete
     }
 
-    /// Nodes whose summary is missing among the children of the open pages, lowest level first.
-    pub(super) fn unfolded(&self) -> Vec<NodeId> {
+    /// Nodes whose summary is missing, lowest level first: among the children of the open pages, and along the right
+    /// edge below them, since one chunk can complete nodes of several levels and close the pages of all but the last.
+    pub(super) fn unfolded(&mut self, view: View<'_>) -> Result<Vec<NodeId>> {
         let mut out = Vec::new();
         for (above, page) in self.levels.iter().enumerate() {
             let level = above as u8; // the children of the page of level `above + 1`
             let PageChildren::Nodes(nodes) = &page.children else { continue };
             let Some(complete) = cover(self.fanout, level).map(|cover| self.chunks / cover) else { continue };
             let first = complete - nodes.len() as u32;
-            for (at, node) in nodes.iter().enumerate() {
-                if node.summary.is_none() {
-                    out.push((level, first + at as u32));
+            let missing = (first..).zip(nodes).filter(|(_, node)| node.summary.is_none());
+            out.extend(missing.map(|(index, _)| (level, index)));
+        }
+        let fanout = u32::from(self.fanout);
+        for at in 0..out.len() {
+            let Some(&(mut level, mut index)) = out.get(at) else { break };
+            while level > 1 {
+                (level, index) = (level - 1, index * fanout + fanout - 1);
+                if self.summary(view, (level, index))?.is_some() {
+                    break;
                 }
+                out.push((level, index));
             }
         }
-        out
+        out.sort_unstable();
+        Ok(out)
     }
 
     /// Whether a node is complete.

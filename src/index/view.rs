@@ -182,13 +182,19 @@ impl<'a> View<'a> {
         decode: impl Fn(u32, &[u8]) -> Result<Vec<T>, FormatError>,
         mut sink: impl FnMut(T),
     ) -> Result<()> {
-        for block in from / rows_a_block..=to / rows_a_block {
-            self.dictionary.each(&key::numbered(kind, block), |value| {
-                decode(block, value).map_err(damaged_value(kind))?.into_iter().for_each(&mut sink);
-                Ok(())
-            })?;
+        let (first, last) = (from / rows_a_block, to / rows_a_block);
+        let mut take = |block: u32, value: &[u8]| {
+            decode(block, value).map_err(damaged_value(kind))?.into_iter().for_each(&mut sink);
+            Ok(())
+        };
+        if first == last {
+            return self.dictionary.each(&key::numbered(kind, first), |value| take(first, value));
         }
-        Ok(())
+        let (first, last) = (key::numbered(kind, first), key::numbered(kind, last));
+        self.dictionary.each_between(&first, &last, |key, value| match key::last_number(key) {
+            Some(block) if key.len() == first.len() => take(block, value),
+            _ => Err(inconsistent(format!("a key of kind {kind:#04x} without a number"))),
+        })
     }
 
     /// Places of the chunks from `from` to `to`, ascending.

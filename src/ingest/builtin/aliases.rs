@@ -25,44 +25,67 @@ pub(super) fn short_forms(cast: &mut Cast, local: bool) {
             }
         }
     }
-    for short in 0..cast.entities.len() {
+    // "Mr. Vane" is settled before "Vane".
+    let mut shorts: Vec<usize> = (0..cast.entities.len()).collect();
+    shorts.sort_by_key(|&i| std::cmp::Reverse(cast.entities[i].words.len()));
+    for short in shorts {
         let e = &cast.entities[short];
         if e.is_title || e.same_as.is_some() {
             continue;
         }
-        let Some(candidates) = e.words.last().and_then(|w| holders.get(w)).or_else(|| holders.get(&e.words[0])) else { continue };
         // A word held by very many names tells nothing (and must not cost a square).
-        if candidates.len() > 8 {
-            continue;
-        }
-        let first = holders.get(&e.words[0]).filter(|c| c.len() <= 8);
-        let mut fits: Vec<usize> = Vec::new();
-        for &long in candidates.iter().chain(first.into_iter().flatten()) {
-            if !fits.contains(&long) && is_short_form(cast, short, long) {
-                fits.push(long);
+        let held = |w: &String| holders.get(w).filter(|h| h.len() <= MOST_HOLDERS).into_iter().flatten();
+        let mut fits: Vec<(usize, usize)> = Vec::new();
+        for &long in e.words.last().into_iter().flat_map(held).chain(held(&e.words[0])) {
+            let root = cast.entities[long].same_as.unwrap_or(long);
+            if root != short && !fits.iter().any(|f| f.0 == root) && fits_words(cast, short, long) {
+                fits.push((root, long));
             }
         }
-        // The one the chunk is about comes first; else it must be the only one.
-        let title = fits.iter().copied().find(|&f| cast.entities[f].is_title);
-        let long = match (title, fits.as_slice()) {
-            (Some(title), _) => title,
-            (None, [one]) => *one,
-            _ => continue,
-        };
+        let Some((root, long)) = pick(cast, &fits, e.words.len() == 1) else { continue };
+        if !stands_for(cast, short, root, long) {
+            continue;
+        }
         let alias = cast.entities[short].name.clone();
-        cast.merge(short, long);
+        cast.merge(short, root);
         if !local {
-            let long = cast.entities[long].same_as.unwrap_or(long);
-            cast.alias(long, alias);
+            cast.alias(root, alias);
         }
     }
+}
+
+/// Names that may hold a word before it says nothing about any of them.
+const MOST_HOLDERS: usize = 8;
+
+/// The one that is meant: the one the chunk is about, else the only one, else, for a bare word, the only one with a
+/// title before the name ("Darcy" is Mr. Darcy before he is a namesake).
+fn pick(cast: &Cast, fits: &[(usize, usize)], bare: bool) -> Option<(usize, usize)> {
+    if let Some(&title) = fits.iter().find(|f| cast.entities[f.0].is_title) {
+        return Some(title);
+    }
+    if let [one] = fits {
+        return Some(*one);
+    }
+    let mut titled = fits.iter().filter(|f| bare && cast.entities[f.0].honorifics() > 0);
+    titled.next().copied().filter(|_| titled.next().is_none())
 }
 
 /// Gives "Miss Elizabeth Bennet" the alias "Elizabeth Bennet". A wife is not named by her husband's first name alone,
 /// and what a saint or a general heads may be a town or a company, so those are left.
 pub(super) fn without_honorifics(cast: &mut Cast) {
     const PLAIN: [&str; 13] = [
-        "mr", "miss", "ms", "dr", "doctor", "professor", "prof", "sir", "captain", "colonel", "lieutenant", "senator",
+        "mr",
+        "miss",
+        "ms",
+        "dr",
+        "doctor",
+        "professor",
+        "prof",
+        "sir",
+        "captain",
+        "colonel",
+        "lieutenant",
+        "senator",
         "president",
     ];
     for at in 0..cast.entities.len() {
@@ -85,29 +108,37 @@ pub(super) fn without_honorifics(cast: &mut Cast) {
     }
 }
 
-/// Whether the name of `short` may stand for `long`.
-fn is_short_form(cast: &Cast, short: usize, long: usize) -> bool {
+/// Whether the words of `short` are a short form of those of `long`.
+fn fits_words(cast: &Cast, short: usize, long: usize) -> bool {
     let (s, l) = (&cast.entities[short], &cast.entities[long]);
     if short == long || s.words.len() >= l.words.len() {
         return false;
     }
-    let person = l.kind == "person" || (matches!(l.kind, "" | "work") && s.kind == "person");
-    let titled = s.honorifics() > 0;
     if l.words.ends_with(&s.words) {
-        // "Darcy" is Mr. Darcy before it is Miss Darcy; "Carolina" is not "North Carolina".
-        return if s.words.len() == 1 { (person && !l.is_female()) || l.is_title } else { true };
+        // "Darcy" is not Miss Darcy.
+        return s.words.len() > 1 || !l.is_female();
     }
-    if titled {
+    if s.honorifics() > 0 {
         // "Lady Catherine" of "Lady Catherine de Bourgh", "Mr. Darcy" of "Mr. Fitzwilliam Darcy".
         // (A family has several misses.)
         let bare = l.words[0] == s.words[0] && s.words.len() == 2 && l.words.last() == s.words.last();
         return l.words.starts_with(&s.words) || (bare && !l.is_female());
     }
-    person && s.kind != "place" && !l.is_noble() && l.words[l.honorifics()..].starts_with(&s.words)
+    !l.is_noble() && l.words[l.honorifics()..].starts_with(&s.words)
 }
 
-/// A name given for another: the first is the place of a span, the second the alias.
-pub(super) type Given = (usize, String);
+/// Whether a fitting short form is to be believed: first names and surnames are those of people ("Carolina" is not
+/// "North Carolina"), while several words, or a title, speak for themselves.
+fn stands_for(cast: &Cast, short: usize, root: usize, long: usize) -> bool {
+    let (s, l) = (&cast.entities[short], &cast.entities[root]);
+    let person = l.kind == "person" || (matches!(l.kind, "" | "work") && s.kind == "person");
+    if cast.entities[long].words.ends_with(&s.words) {
+        // A surname used before the full name is someone's who is known already; the full name may be a relative's.
+        let later = l.honorifics() > 0 || s.mentions.first().map(|m| m.first) > l.mentions.first().map(|m| m.first);
+        return s.words.len() > 1 || (person && later) || l.is_title;
+    }
+    s.honorifics() > 0 || (person && s.kind != "place")
+}
 
 /// Finds acronyms in brackets behind what they stand for, or before it; an expansion in small letters is entered.
 pub(super) fn acronyms(scan: &Scan<'_>, cast: &mut Cast, recalled: &[Recalled]) {
@@ -168,7 +199,8 @@ fn is_acronym(word: &Word<'_>) -> bool {
 /// First word of the run before `at` whose initials spell the acronym. Words of duty may be skipped; a word with
 /// hyphens may give one initial for each part.
 fn expansion_before(words: &[Word<'_>], at: usize, acronym: &str) -> Option<usize> {
-    let letters: Vec<char> = acronym.trim_end_matches('s').chars().filter(|c| c.is_alphabetic()).flat_map(char::to_lowercase).collect();
+    let letters: Vec<char> =
+        acronym.trim_end_matches('s').chars().filter(|c| c.is_alphabetic()).flat_map(char::to_lowercase).collect();
     let mut left = letters.len();
     let mut first = at;
     while left > 0 {
@@ -177,7 +209,8 @@ fn expansion_before(words: &[Word<'_>], at: usize, acronym: &str) -> Option<usiz
             return None;
         }
         let word = &words[first];
-        let parts: Vec<char> = word.text.split('-').filter_map(|p| p.chars().next()).flat_map(char::to_lowercase).collect();
+        let parts: Vec<char> =
+            word.text.split('-').filter_map(|p| p.chars().next()).flat_map(char::to_lowercase).collect();
         if left >= parts.len() && !parts.is_empty() && letters[left - parts.len()..left] == parts[..] {
             left -= parts.len();
         } else if parts.first() == Some(&letters[left - 1]) {
@@ -241,10 +274,28 @@ fn cue_before(words: &[Word<'_>], span: &Span) -> Option<usize> {
         "born" if opened(1) && skip == 0 => Some(at - 1),
         "or" if word(1).is_some_and(|w| w.gap.has(Gap::OPEN)) && skip == 0 => Some(at - 1),
         "known" | "called" | "named" | "titled" if skip == 1 || last(1) == "called" => {
-            let adverb = matches!(last(2), "also" | "better" | "best" | "formerly" | "originally" | "previously" | "commonly" | "otherwise" | "sometimes" | "professionally" | "popularly" | "simply" | "now" | "often");
+            let adverb = matches!(
+                last(2),
+                "also"
+                    | "better"
+                    | "best"
+                    | "formerly"
+                    | "originally"
+                    | "previously"
+                    | "commonly"
+                    | "otherwise"
+                    | "sometimes"
+                    | "professionally"
+                    | "popularly"
+                    | "simply"
+                    | "now"
+                    | "often"
+            );
             adverb.then(|| at - 2 - skip)
         }
-        "professionally" | "simply" | "commonly" | "formally" | "popularly" if skip == 1 && last(2) == "known" => Some(at - 3),
+        "professionally" | "simply" | "commonly" | "formally" | "popularly" if skip == 1 && last(2) == "known" => {
+            Some(at - 3)
+        }
         _ => None,
     }
 }

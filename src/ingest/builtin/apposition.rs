@@ -4,7 +4,9 @@
 //! Pemberley") is also a name by which it may be called.
 
 use super::cast::{Cast, Kind, kind_of, squeeze};
-use super::lexicon::{CONNECTOR, COPULA, EVENT, FUNCTION, ONE_OF, ORGANISATION, PERSON, PHRASE_END, PLACE, UTTERS, WORK};
+use super::lexicon::{
+    CONNECTOR, COPULA, EVENT, FUNCTION, ONE_OF, ORGANISATION, PERSON, PHRASE_END, PLACE, UTTERS, WORK,
+};
 use super::names::Span;
 use super::scan::{Gap, Scan, Word};
 
@@ -69,15 +71,18 @@ fn before(words: &[Word<'_>], span: &Span, start: usize, limit: usize, place: us
     let mut first = last;
     while first > start && last - first < PHRASE_WORDS {
         first -= 1;
-        if !words[first].gap.is_space() || (starts_phrase(&words[first]) && words[first].text != "a") {
+        if !words[first].gap.is_space() || opens(&words[first]) {
             break;
         }
     }
-    let opens = matches!(words[first].text, "the" | "The" | "his" | "her" | "their" | "His" | "Her" | "Their");
-    if last - first < 2 || !opens || words[first + 1..last].iter().any(|w| w.is(COPULA)) {
+    if last - first < 2 || !opens(&words[first]) || words[first + 1..last].iter().any(|w| w.is(COPULA)) {
         return None;
     }
     phrase(words, first, last, place)
+}
+
+fn opens(word: &Word<'_>) -> bool {
+    matches!(word.text, "the" | "The" | "his" | "her" | "their" | "His" | "Her" | "Their")
 }
 
 /// "X is a Y", where X starts the sentence.
@@ -95,7 +100,9 @@ fn definition(scan: &Scan<'_>, spans: &[Span], span: &Span, limit: usize, place:
     }
     let last = (verb + 2..limit).find(|&i| words[i].gap.has(Gap::OTHER)).unwrap_or(limit);
     let kind = kind_of(head_class(words, verb + 1, last));
-    let name_end = (verb + 2..last).find(|&i| !words[i].gap.is_space() || words[i].is(UNBOUND) || words[i].text == "by").unwrap_or(last);
+    let name_end = (verb + 2..last)
+        .find(|&i| !words[i].gap.is_space() || words[i].is(UNBOUND) || words[i].text == "by")
+        .unwrap_or(last);
     let singles_out = article.text == "the" && singles_out(&words[verb + 1..name_end]);
     Some(Phrase { span: place, first: verb + 1, last, kind, singles_out, name_end, defines: true })
 }
@@ -104,7 +111,7 @@ fn definition(scan: &Scan<'_>, spans: &[Span], span: &Span, limit: usize, place:
 fn copula_after(words: &[Word<'_>], from: usize, limit: usize) -> Option<usize> {
     let mut depth = false;
     for (i, word) in words[..limit].iter().enumerate().skip(from).take(40) {
-        depth = (depth || word.gap.has(Gap::OPEN)) && !(word.gap.has(Gap::CLOSE) && !word.gap.has(Gap::OPEN));
+        depth = word.gap.has(Gap::OPEN) || (depth && !word.gap.has(Gap::CLOSE));
         if depth {
             continue;
         }
@@ -119,7 +126,9 @@ fn copula_after(words: &[Word<'_>], from: usize, limit: usize) -> Option<usize> 
 }
 
 fn starts_phrase(word: &Word<'_>) -> bool {
-    matches!(word.text, "the" | "a" | "an" | "his" | "her" | "their" | "its" | "our" | "my") || (word.possessive && word.is_capital()) || (!word.is_capital() && word.is(PERSON) && !word.is(FUNCTION))
+    matches!(word.text, "the" | "a" | "an" | "his" | "her" | "their" | "its" | "our" | "my")
+        || (word.possessive && word.is_capital())
+        || (!word.is_capital() && word.is(PERSON) && !word.is(FUNCTION))
 }
 
 /// End of the run of words without a mark between them; a clause is no phrase.
@@ -140,17 +149,26 @@ fn phrase(words: &[Word<'_>], first: usize, last: usize, span: usize) -> Option<
     if class & NOUNS == 0 {
         return None;
     }
-    Some(Phrase { span, first, last, kind: kind_of(class), singles_out: singles_out(run), name_end: last, defines: false })
+    Some(Phrase {
+        span,
+        first,
+        last,
+        kind: kind_of(class),
+        singles_out: singles_out(run),
+        name_end: last,
+        defines: false,
+    })
 }
 
 /// Whether a phrase is definite and narrow enough to be a name: it holds another name ("the master of Pemberley"), is
 /// two words that are no mere class ("the lighthouse keeper"), or is a relation of which there is one ("Ada's mother").
 fn singles_out(run: &[Word<'_>]) -> bool {
     let Some((article, rest)) = run.split_first() else { return false };
-    let narrow = (2..=MOST_NAME_WORDS).contains(&run.len()) && !run.iter().any(|w| w.is(COPULA) || matches!(w.text, "who" | "which" | "that"));
+    let narrow = (2..=MOST_NAME_WORDS).contains(&run.len())
+        && !run.iter().any(|w| w.is(COPULA) || matches!(w.text, "who" | "which" | "that"));
     let named = rest.iter().any(|w| w.is_capital());
     let relation = run.len() == 2 && article.possessive && run[1].is(ONE_OF);
-    let compound = run.len() == 3 && rest.iter().all(|w| !w.is(FUNCTION));
+    let compound = run.len() == 3 && rest.iter().all(|w| !w.is(FUNCTION)) && rest[1].is(NOUNS);
     // "the poet Virgil" is the poet's name, and no description.
     let names = rest.iter().rev().take_while(|w| w.is_capital()).count();
     let called = names > 0 && names < rest.len() && !rest[rest.len() - names - 1].is(PHRASE_END | CONNECTOR);
@@ -167,7 +185,12 @@ pub(super) fn roles(scan: &Scan<'_>, spans: &[Span], phrases: &[Phrase], cast: &
     for span in spans {
         let start = scan.sentences[span.sentence].first;
         // Back from the name to "the", with a person's noun on the way or right behind the name.
-        let Some(first) = (start.max(span.first.saturating_sub(5))..span.first).rev().find(|&f| matches!(words[f].text, "the" | "The")) else { continue };
+        let Some(first) = (start.max(span.first.saturating_sub(5))..span.first)
+            .rev()
+            .find(|&f| matches!(words[f].text, "the" | "The"))
+        else {
+            continue;
+        };
         let between = &words[first + 1..span.first];
         if between.iter().any(|w| !w.gap.is_space()) || !words[span.first].gap.is_space() {
             continue;

@@ -20,7 +20,9 @@ pub(super) type Kind = &'static str;
 /// The kind that the classes of a head noun speak for.
 pub(super) fn kind_of(class: u16) -> Kind {
     // "general", "judge" and the like are people before they are anything else.
-    for (bit, kind) in [(PERSON, "person"), (WORK, "work"), (ORGANISATION, "organisation"), (PLACE, "place"), (EVENT, "event")] {
+    for (bit, kind) in
+        [(PERSON, "person"), (WORK, "work"), (ORGANISATION, "organisation"), (PLACE, "place"), (EVENT, "event")]
+    {
         if class & bit != 0 {
             return kind;
         }
@@ -63,7 +65,8 @@ impl Entity {
     fn weigh(&mut self, scan: &Scan<'_>, span: &Span) {
         let words = &scan.words;
         let (first, last) = (&words[span.first], &words[span.last - 1]);
-        let before = span.first.checked_sub(1).map(|i| &words[i]).filter(|_| first.gap.is_space() || first.gap == Gap::QUOTE);
+        let before =
+            span.first.checked_sub(1).map(|i| &words[i]).filter(|_| first.gap.is_space() || first.gap == Gap::QUOTE);
         let behind = words.get(span.last);
         // "in the house", "at Longbourn", but "in Elizabeth's room".
         let within = before.is_some_and(|w| matches!(w.text, "in" | "at" | "near" | "from" | "to" | "In" | "At"));
@@ -73,14 +76,19 @@ impl Entity {
         }
         // "the actor John Smith", "said Elizabeth", "Elizabeth replied", "“Lizzy,” cried she".
         let titled = before.is_some_and(|w| !w.is_capital() && w.is(PERSON | UTTERS)) && first.gap.is_space();
-        let does = behind.is_some_and(|w| w.gap.is_space() && !last.possessive && w.shape == Shape::Lower && w.is(UTTERS));
+        let does =
+            behind.is_some_and(|w| w.gap.is_space() && !last.possessive && w.shape == Shape::Lower && w.is(UTTERS));
         self.acts += u32::from(titled || does);
         self.quotes += u32::from(span.quoted && behind.is_some_and(|w| w.gap == Gap::QUOTE));
     }
 
     /// Whether the honorific is one that goes with a first name ("Lady Catherine").
     pub(super) fn is_noble(&self) -> bool {
-        self.honorifics() > 0 && matches!(self.words[0].as_str(), "lady" | "lord" | "sir" | "dame" | "king" | "queen" | "prince" | "princess")
+        self.honorifics() > 0
+            && matches!(
+                self.words[0].as_str(),
+                "lady" | "lord" | "sir" | "dame" | "king" | "queen" | "prince" | "princess"
+            )
     }
 
     pub(super) fn is_female(&self) -> bool {
@@ -209,6 +217,10 @@ fn kind_of_name(scan: &Scan<'_>, span: &Span) -> Kind {
     let (first, last) = (&run[0], &run[run.len() - 1]);
     if run.len() == 1 {
         return "";
+    }
+    let after = scan.words.get(span.last);
+    if first.gap.has(Gap::QUOTE) && after.is_some_and(|w| w.gap == Gap::QUOTE) {
+        return "work";
     }
     let head = run.iter().position(|w| w.text == "of").map_or(last, |of| &run[of.saturating_sub(1)]);
     let class = head.class & (PLACE | ORGANISATION | EVENT | WORK);

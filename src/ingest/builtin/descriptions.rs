@@ -12,6 +12,17 @@ pub(super) const DESCRIPTION_BYTES: usize = 160;
 
 /// Text on one line, without marks of italics and doubled quotes, cut at a word so that it fits.
 pub(super) fn clean(text: &str, limit: usize) -> String {
+    let bytes = text.as_bytes();
+    let plain = bytes.iter().zip(bytes.iter().skip(1).chain(&[0])).all(|(&b, &next)| match b {
+        b' ' => next != b' ',
+        b'\'' => next != b'\'',
+        _ => b > b' ' && b != b'_' && b != b'`',
+    });
+    if plain {
+        let cut = head(text.trim(), limit);
+        let whole = cut.len() == text.trim().len() || cut.len() < limit && text.trim().as_bytes()[cut.len()] == b' ';
+        return if whole { cut } else { cut.rsplit_once(' ').map_or(cut, |(words, _)| words) }.to_owned();
+    }
     let mut out = String::with_capacity(text.len().min(limit));
     for word in text.split(|c: char| c.is_whitespace() || c == '_').filter(|w| !w.is_empty()) {
         let word = word.trim_start_matches("``").trim_end_matches("''");
@@ -64,7 +75,12 @@ pub(super) fn sentence_around(scan: &Scan<'_>, place: usize, at: usize, limit: u
     }
     let mut from = centre.saturating_sub(limit / 2);
     if from > 0 {
-        from = text[..centre].char_indices().filter(|&(i, c)| i >= from && c == ' ').map(|(i, _)| i).next().unwrap_or(centre);
+        from = text[..centre]
+            .char_indices()
+            .filter(|&(i, c)| i >= from && c == ' ')
+            .map(|(i, _)| i)
+            .next()
+            .unwrap_or(centre);
     }
     clean(&text[from..], limit)
 }

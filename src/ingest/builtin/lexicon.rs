@@ -62,7 +62,10 @@ const LISTS: &[(u16, &str)] = &[
          think know suppose believe tell take give make keep stop wait listen try ask remember consider note indeed \
          apart aside far long away back ago enough less least better best worse worst",
     ),
-    (CONNECTOR, "of the and de la le les du des del della di da do dos van von der den ter ten zu y e al el ibn bin ben af av"),
+    (
+        CONNECTOR,
+        "of the and de la le les du des del della di da do dos van von der den ter ten zu y e al el ibn bin ben af av",
+    ),
     (
         MONTH,
         "january february march april may june july august september october november december monday tuesday \
@@ -181,7 +184,7 @@ fn slot(key: u64) -> usize {
     (key ^ (key >> 29)) as usize % SLOTS
 }
 
-/// Key of a word whatever its case, its last period left out: 64 bits of FNV-1a over its small letters. Two words of
+/// Key of a word whatever its case and the form of its apostrophes, its last period left out: 64 bits of FNV-1a over its small letters. Two words of
 /// one key would be taken for the same, which a text can bring about on purpose and only to its own harm.
 pub(super) fn key(word: &str) -> u64 {
     let word = word.strip_suffix('.').unwrap_or(word);
@@ -191,7 +194,11 @@ pub(super) fn key(word: &str) -> u64 {
         return word.bytes().fold(start, |hash, b| mix(hash, b.to_ascii_lowercase()));
     }
     let mut buffer = [0; 4];
-    word.chars().flat_map(char::to_lowercase).fold(start, |hash, c| c.encode_utf8(&mut buffer).bytes().fold(hash, mix))
+    let straight = |c| if matches!(c, '’' | 'ʼ') { '\'' } else { c };
+    word.chars()
+        .map(straight)
+        .flat_map(char::to_lowercase)
+        .fold(start, |hash, c| c.encode_utf8(&mut buffer).bytes().fold(hash, mix))
 }
 
 /// What is known of the word with a key; 0 where nothing is.
@@ -215,11 +222,71 @@ pub(super) fn classes(word: &str) -> u16 {
 pub(super) fn is_abbreviation(word: &str) -> bool {
     matches!(
         word,
-        "Mr" | "Mrs" | "Ms" | "Dr" | "Prof" | "Rev" | "Hon" | "St" | "Mt" | "Ft" | "Jr" | "Sr" | "Capt" | "Col" | "Gen"
-            | "Maj" | "Lt" | "Sgt" | "Cpl" | "Pvt" | "Cmdr" | "Sen" | "Gov" | "Rep" | "Mme" | "Mlle" | "Messrs" | "Inc"
-            | "Ltd" | "Corp" | "Co" | "Bros" | "No" | "Nos" | "Vol" | "vol" | "vols" | "Fig" | "fig" | "Figs" | "Eq"
-            | "Sec" | "vs" | "etc" | "cf" | "al" | "approx" | "ca" | "pp" | "ed" | "eds" | "Jan" | "Feb" | "Mar" | "Apr"
-            | "Jun" | "Jul" | "Aug" | "Sep" | "Sept" | "Oct" | "Nov" | "Dec" | "Esq" | "Ph" | "viz"
+        "Mr" | "Mrs"
+            | "Ms"
+            | "Dr"
+            | "Prof"
+            | "Rev"
+            | "Hon"
+            | "St"
+            | "Mt"
+            | "Ft"
+            | "Jr"
+            | "Sr"
+            | "Capt"
+            | "Col"
+            | "Gen"
+            | "Maj"
+            | "Lt"
+            | "Sgt"
+            | "Cpl"
+            | "Pvt"
+            | "Cmdr"
+            | "Sen"
+            | "Gov"
+            | "Rep"
+            | "Mme"
+            | "Mlle"
+            | "Messrs"
+            | "Inc"
+            | "Ltd"
+            | "Corp"
+            | "Co"
+            | "Bros"
+            | "No"
+            | "Nos"
+            | "Vol"
+            | "vol"
+            | "vols"
+            | "Fig"
+            | "fig"
+            | "Figs"
+            | "Eq"
+            | "Sec"
+            | "vs"
+            | "etc"
+            | "cf"
+            | "al"
+            | "approx"
+            | "ca"
+            | "pp"
+            | "ed"
+            | "eds"
+            | "Jan"
+            | "Feb"
+            | "Mar"
+            | "Apr"
+            | "Jun"
+            | "Jul"
+            | "Aug"
+            | "Sep"
+            | "Sept"
+            | "Oct"
+            | "Nov"
+            | "Dec"
+            | "Esq"
+            | "Ph"
+            | "viz"
     )
 }
 
@@ -232,6 +299,7 @@ mod tests {
         assert_eq!(classes("queen") & (HONORIFIC | FEMALE | PERSON), HONORIFIC | FEMALE | PERSON);
         assert_eq!(classes("pemberley"), 0);
         assert_eq!(classes("mr."), classes("mr"));
+        assert_eq!(classes("I’ve"), FUNCTION);
     }
 
     #[test]

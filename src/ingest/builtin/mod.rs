@@ -70,7 +70,7 @@ fn update(input: &UpdateInput<'_>) -> Vec<EntityUpdate> {
     let phrases = apposition::phrases(&scan, &spans);
     for phrase in &phrases {
         if let Some(at) = place(&cast, phrase.span)
-            && (cast.entities[at].kind.is_empty() || phrase.defines)
+            && (cast.entities[at].kind.is_empty() || (phrase.defines && cast.entities[at].is_title))
             && !phrase.kind.is_empty()
         {
             cast.entities[at].kind = phrase.kind;
@@ -94,7 +94,12 @@ fn update(input: &UpdateInput<'_>) -> Vec<EntityUpdate> {
     let mut seen = HashSet::new();
     for e in cast.entities.into_iter().filter(|e| e.same_as.is_none()) {
         if seen.insert(e.name.clone()) {
-            out.push(EntityUpdate { name: e.name, kind: e.kind.to_owned(), aliases: e.aliases, descriptions: e.descriptions });
+            out.push(EntityUpdate {
+                name: e.name,
+                kind: e.kind.to_owned(),
+                aliases: e.aliases,
+                descriptions: e.descriptions,
+            });
         }
     }
     out
@@ -103,10 +108,22 @@ fn update(input: &UpdateInput<'_>) -> Vec<EntityUpdate> {
 /// Adds to each entity the sentence of its first mention.
 fn describe(cast: &mut Cast, scan: &Scan<'_>, title: &str) {
     let title = clean(title, DESCRIPTION_BYTES);
+    // Those who are named in one sentence share its text, where it is short and has no brackets.
+    let mut last: Option<(usize, String)> = None;
     for e in cast.entities.iter_mut().filter(|e| e.same_as.is_none() && !e.is_title) {
         if let Some(m) = e.mentions.first() {
-            let text = sentence_around(scan, m.sentence, m.first, DESCRIPTION_BYTES);
+            let s = &scan.sentences[m.sentence];
+            let text = match &last {
+                Some((sentence, text)) if *sentence == m.sentence => text.clone(),
+                _ => sentence_around(scan, m.sentence, m.first, DESCRIPTION_BYTES),
+            };
+            if s.end - s.start <= DESCRIPTION_BYTES && last.as_ref().is_none_or(|l| l.0 != m.sentence) {
+                last = (!scan.text[s.start..s.end].contains('(')).then(|| (m.sentence, text.clone()));
+            }
             e.descriptions.push(if title.is_empty() { text } else { format!("{title}: {text}") });
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -89,7 +89,8 @@ fn is_heading(words: &[Word<'_>]) -> bool {
         Shape::Capital => w.text.chars().nth(1).is_some_and(char::is_alphabetic),
         _ => false,
     });
-    let numbered = matches!(words, [head, number] if head.is(HEADING) && (number.shape == Shape::Number || is_roman(number.text)));
+    let numbered =
+        matches!(words, [head, number] if head.is(HEADING) && (number.shape == Shape::Number || is_roman(number.text)));
     (loud > 0 && words.len() > 1 && !quiet) || numbered
 }
 
@@ -109,7 +110,8 @@ fn spans_of(scan: &Scan<'_>, sentence: &Sentence, place: usize, usage: &Usage, o
         let (mut first, mut last) = (at, end);
         at = end;
         // A title in quotation marks is kept whole ("My Fair Lady").
-        let enclosed = end - first > 1 && words[first].gap.has(Gap::QUOTE) && words.get(end).is_none_or(|w| w.gap == Gap::QUOTE);
+        let enclosed =
+            end - first > 1 && words[first].gap.has(Gap::QUOTE) && words.get(end).is_none_or(|w| w.gap == Gap::QUOTE);
         if !enclosed {
             trim(words, &mut first, &mut last, usage);
         }
@@ -118,7 +120,8 @@ fn spans_of(scan: &Scan<'_>, sentence: &Sentence, place: usize, usage: &Usage, o
         }
         if words[last - 1].end() - words[first].start <= NAME_BYTES {
             let quotes = Gap::QUOTE.with(Gap::ITALIC);
-            let quoted = words[first].gap.has(quotes) && words.get(last).is_none_or(|w| w.gap.has(quotes.with(Gap::STOP)));
+            let quoted =
+                words[first].gap.has(quotes) && words.get(last).is_none_or(|w| w.gap.has(quotes.with(Gap::STOP)));
             out.push(Span { first, last, sentence: place, quoted });
         }
     }
@@ -140,7 +143,8 @@ fn extend(words: &[Word<'_>], first: usize, limit: usize) -> usize {
         // "Elizabeth I of England", but "Elizabeth I think".
         let pronoun = word.text == "I"
             && (words[first].is(HONORIFIC) || words.get(end + 1).is_some_and(|w| w.gap.is_space() && !w.is(CONNECTOR)));
-        if (word.is_capital() && !pronoun) || (word.shape == Shape::Number && word.text.len() <= 4 && !before.is(MONTH)) {
+        if (word.is_capital() && !pronoun) || (word.shape == Shape::Number && word.text.len() <= 4 && !before.is(MONTH))
+        {
             end += 1;
             continue;
         }
@@ -148,7 +152,9 @@ fn extend(words: &[Word<'_>], first: usize, limit: usize) -> usize {
         let joined = (1..=2).find(|&n| {
             let reach = end + n;
             reach < limit
-                && words[end..reach].iter().all(|w| w.is(CONNECTOR) && w.gap.is_space() && !w.possessive && is_joint(words, first, end, w.text))
+                && words[end..reach].iter().all(|w| {
+                    w.is(CONNECTOR) && w.gap.is_space() && !w.possessive && is_joint(words, first, end, w.text)
+                })
                 && words[reach].is_capital()
                 && words[reach].gap.is_space()
                 && !words[reach].is(MONTH)
@@ -180,7 +186,7 @@ fn trim(words: &[Word<'_>], first: &mut usize, last: &mut usize, usage: &Usage) 
     while first < last {
         let word = &words[*first];
         let alone = *last - *first == 1;
-        let duty = word.is(FUNCTION | CONNECTOR) && !(word.is(HONORIFIC) && !alone)
+        let duty = word.is(FUNCTION | CONNECTOR) && (alone || !word.is(HONORIFIC))
             || word.shape == Shape::Number
             || (is_capital_due(word) && !alone && !word.is(HONORIFIC) && is_common(usage.written(word)));
         if !duty {
@@ -190,7 +196,7 @@ fn trim(words: &[Word<'_>], first: &mut usize, last: &mut usize, usage: &Usage) 
     }
     while first < last {
         let word = &words[*last - 1];
-        if !(word.is(FUNCTION | CONNECTOR) && !is_roman(word.text)) {
+        if !word.is(FUNCTION | CONNECTOR) || is_roman(word.text) {
             break;
         }
         *last -= 1;
@@ -223,7 +229,8 @@ fn is_name(words: &[Word<'_>], first: usize, last: usize, limit: usize, usage: &
         return true;
     }
     let next = words[..limit].get(last);
-    let enclosed = word.gap.has(Gap::QUOTE) && !word.gap.has(Gap::SENTENCE) && next.is_some_and(|w| w.gap == Gap::QUOTE);
+    let enclosed =
+        word.gap.has(Gap::QUOTE) && !word.gap.has(Gap::SENTENCE) && next.is_some_and(|w| w.gap == Gap::QUOTE);
     let acts = |w: &Word<'_>| w.gap.is_space() && (w.is(COPULA | UTTERS) || matches!(w.text, "had" | "has"));
     word.possessive || enclosed || word.shape == Shape::Caps || next.is_some_and(acts)
 }

@@ -31,7 +31,8 @@ pub(super) fn resolve(cast: &mut Cast, scan: &Scan<'_>, recalled: &[Recalled], l
         }
         let word = e.words[0].clone();
         let known = recalled.iter().any(|r| names(r).any(|n| words_of(n) == [word.as_str()]));
-        let mut holders = recalled.iter().filter(|r| r.kind == "person" && names(r).any(|n| starts_with_first_name(n, &word)));
+        let mut holders =
+            recalled.iter().filter(|r| r.kind == "person" && names(r).any(|n| starts_with_first_name(n, &word)));
         if let (false, Some(one), None) = (known, holders.next(), holders.next())
             && let Some(long) = cast.find(&one.name).or_else(|| cast.enter(one.name.clone()))
         {
@@ -64,7 +65,10 @@ fn described(scan: &Scan<'_>, name: &str) -> Option<Span> {
             if article
                 && last <= sentence.last
                 && words[first].text.eq_ignore_ascii_case(head)
-                && rest.iter().zip(&words[first + 1..last]).all(|(p, w)| w.text.eq_ignore_ascii_case(p) && w.gap.is_space())
+                && rest
+                    .iter()
+                    .zip(&words[first + 1..last])
+                    .all(|(p, w)| w.text.eq_ignore_ascii_case(p) && w.gap.is_space())
             {
                 return Some(Span { first, last, sentence: i, quoted: false });
             }

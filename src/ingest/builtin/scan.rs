@@ -331,7 +331,10 @@ mod tests {
 
     #[test]
     fn possessives_are_cut_and_initials_kept() {
-        assert_eq!(words("Ada’s U.S. visa, O'Hara's 1,250 half-crowns"), ["Ada", "U.S.", "visa", "O'Hara", "1,250", "half-crowns"]);
+        assert_eq!(
+            words("Ada’s U.S. visa, O'Hara's 1,250 half-crowns"),
+            ["Ada", "U.S.", "visa", "O'Hara", "1,250", "half-crowns"]
+        );
         let scan = Scan::new("the Bennets' house");
         assert!(scan.words[1].possessive);
     }

@@ -94,7 +94,7 @@ fn choose(sentences: &[Candidate], counts: &[f32], covered: &mut [bool], share: 
         open.sort_unstable();
     }
     let (mut chosen, mut left) = (Vec::new(), share);
-    while left >= PIECE_BYTES && !open.is_empty() {
+    while (left >= PIECE_BYTES || (left > 0 && chosen.is_empty())) && !open.is_empty() {
         let mut best = (0, f32::MIN);
         for (place, &i) in open.iter().enumerate() {
             let v = value(i, covered);
@@ -114,4 +114,26 @@ fn choose(sentences: &[Candidate], counts: &[f32], covered: &mut [bool], share: 
     }
     chosen.sort_unstable();
     chosen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lead_of_each_unit_and_then_what_is_new() {
+        let filler = "It was so and so. They said so again, and so did we. ".repeat(8);
+        let one = format!("Ada Quill kept the mill. {filler}Later she sold it to Edgar Vane of Hollin Hall. {filler}");
+        assert_eq!(
+            fold(&[&one, "The river froze. Nothing moved."], 170),
+            "Ada Quill kept the mill. Later she sold it to Edgar Vane of Hollin Hall. The river froze."
+        );
+    }
+
+    #[test]
+    fn short_units_leave_room_to_long_ones() {
+        assert_eq!(fold(&["", "One line."], 4096), "One line.");
+        assert_eq!(fold(&[], 4096), "");
+        assert_eq!(fold(&["One line."], 0), "");
+    }
 }

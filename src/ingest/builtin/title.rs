@@ -11,10 +11,18 @@ const TITLE_WORDS: usize = 20;
 /// Enters the title, where it names something: not "Chapter 3", not "Related work", not a sentence.
 pub(super) fn enter(cast: &mut Cast, title: &str, scan: &Scan<'_>) -> Option<usize> {
     let words = &scan.words;
-    if words.is_empty() || words.len() > TITLE_WORDS || !words.iter().any(|w| w.is_capital() || w.shape == Shape::Number) {
+    if words.is_empty()
+        || words.len() > TITLE_WORDS
+        || !words.iter().any(|w| w.is_capital() || w.shape == Shape::Number)
+    {
         return None;
     }
-    if words.iter().all(|w| w.is(HEADING) || w.shape == Shape::Number || super::names::is_roman(w.text) || matches!(w.text, "and" | "of" | "the")) {
+    if words.iter().all(|w| {
+        w.is(HEADING)
+            || w.shape == Shape::Number
+            || super::names::is_roman(w.text)
+            || matches!(w.text, "and" | "of" | "the")
+    }) {
         return None;
     }
     let name = super::descriptions::clean(title, super::names::NAME_BYTES);
@@ -38,7 +46,10 @@ pub(super) fn opening(cast: &mut Cast, scan: &Scan<'_>, spans: &[Span], title: u
     }
     let (full, short) = (&cast.entities[at].words, &cast.entities[title].words);
     let within = |a: &[String], b: &[String]| a.iter().all(|w| b.contains(w));
-    let same_ends = full.len() > 1 && short.len() > 1 && full.last() == short.last() && full[0].chars().next() == short[0].chars().next();
+    let same_ends = full.len() > 1
+        && short.len() > 1
+        && full.last() == short.last()
+        && full[0].chars().next() == short[0].chars().next();
     if within(short, full) || (same_ends && !within(full, short)) {
         cast.merge(at, title);
         cast.alias(title, name);
