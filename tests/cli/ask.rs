@@ -31,6 +31,13 @@ fn ask_builds_extends_and_rebuilds() {
     assert_eq!(answer["hits"].as_array().unwrap().len(), 1);
     assert_eq!(of(), "A zebra came to Vann. ".repeat(3));
     assert!(!place.path("h.txt.plica.new").exists());
+    // What stands where the new index is to be built is left alone where it is nothing of the kind.
+    place.write("h.txt.plica.new", "my own file");
+    place.write("h.txt", "A gnu came to Vann. ");
+    let error = place.run(&["ask", "h.txt", "gnu"]).failed(1);
+    assert!(error.contains("h.txt.plica.new is no index"), "{error}");
+    assert_eq!(of(), "A zebra came to Vann. ".repeat(3));
+    fs::remove_file(place.path("h.txt.plica.new")).unwrap();
     // Shorter than the index has it is changed, too.
     place.write("h.txt", "A zebra came to Vann. ");
     place.json(&["ask", "h.txt", "zebra"]);

@@ -66,7 +66,7 @@ impl Asked<'_> {
     fn current_snapshot(&self) -> Outcome<Snapshot> {
         if exists(&self.index) {
             let snapshot = self.open()?;
-            match self.state(&snapshot)? {
+            match self.state(&self.index, &snapshot)? {
                 State::Current => return Ok(snapshot),
                 State::Behind => self.build(&self.index)?,
                 State::Changed => self.rebuild()?,
@@ -78,25 +78,28 @@ impl Asked<'_> {
     }
 
     fn open(&self) -> Outcome<Snapshot> {
-        match Index::open(&self.index) {
+        self.open_at(&self.index)
+    }
+
+    fn open_at(&self, path: &Path) -> Outcome<Snapshot> {
+        match Index::open(path) {
             Ok(index) => Ok(index.snapshot()),
-            Err(plica::Error::NotAnIndex { .. }) => Err(self.foreign("is no index")),
-            Err(error) if error.is_damage() => Err(error.into()),
+            Err(plica::Error::NotAnIndex { .. }) => Err(self.foreign(path, "is no index")),
             Err(error) => Err(error.into()),
         }
     }
 
-    /// An error for something else in the index's place.
-    fn foreign(&self, what: &str) -> Failure {
-        let (index, file) = (self.index.display(), self.file.display());
+    /// An error for something else in an index's place.
+    fn foreign(&self, path: &Path, what: &str) -> Failure {
+        let (path, file) = (path.display(), self.file.display());
         Failure::message(format!(
-            "{index} {what}; move it away, or use `plica build OTHER.plica {file}` and `plica search OTHER.plica \"{}\"`",
+            "{path} {what}; move it away, or use `plica build OTHER.plica {file}` and `plica search OTHER.plica \"{}\"`",
             self.question
         ))
     }
 
-    /// What the index has of the file.
-    fn state(&self, snapshot: &Snapshot) -> Outcome<State> {
+    /// What the index at `path` has of the file.
+    fn state(&self, path: &Path, snapshot: &Snapshot) -> Outcome<State> {
         let documents = snapshot.documents()?;
         match documents.as_slice() {
             // A first build that was not completed.
@@ -109,8 +112,8 @@ impl Asked<'_> {
                     None => State::Changed,
                 })
             }
-            [document] => Err(self.foreign(&format!("is an index of another document, {:?}", document.id))),
-            several => Err(self.foreign(&format!("is an index of {} documents", several.len()))),
+            [document] => Err(self.foreign(path, &format!("is an index of another document, {:?}", document.id))),
+            several => Err(self.foreign(path, &format!("is an index of {} documents", several.len()))),
         }
     }
 
@@ -120,8 +123,8 @@ impl Asked<'_> {
             true => Writer::open(path),
             false => Writer::create(path, &Options::new()),
         };
-        let mut writer = opened.map_err(|error| self.cannot_write(error))?;
-        match self.read(&mut writer) {
+        let mut writer = opened.map_err(|error| self.cannot_write(path, error))?;
+        match self.read(path, &mut writer) {
             // The beginning of another text was read here; this one is read anew.
             Err(Failure::Engine(plica::Error::Invalid { .. })) if path == self.index => {
                 drop(writer);
@@ -131,9 +134,9 @@ impl Asked<'_> {
         }
     }
 
-    fn read(&self, writer: &mut Writer) -> Outcome {
+    fn read(&self, path: &Path, writer: &mut Writer) -> Outcome {
         if writer.has_staged() && matches!(writer.title(&self.id), Err(plica::Error::NotFound { .. })) {
-            return Err(self.foreign("is an unfinished index of another document"));
+            return Err(self.foreign(path, "is an unfinished index of another document"));
         }
         let progress = Progress::bytes(self.text.len() as u64);
         progress.about(&self.id);
@@ -148,17 +151,18 @@ impl Asked<'_> {
     /// Reads the file into a new index and puts it in the old one's place. The old one is held as a writer meanwhile,
     /// so that nobody adds to it what would be lost.
     fn rebuild(&self) -> Outcome {
-        let _held = Writer::open(&self.index).map_err(|error| self.cannot_write(error))?;
+        let _held = Writer::open(&self.index).map_err(|error| self.cannot_write(&self.index, error))?;
         let new = with_suffix(&self.index, ".new");
-        if exists(&new) {
-            // Left by an interrupted rebuild: taken up where it was when the file is still the same.
-            match self.build(&new) {
-                Err(Failure::Engine(plica::Error::Invalid { .. })) => remove(&new)?,
-                other => other?,
-            }
+        if exists(&new) && !self.goes_on(&new)? {
+            remove(&new)?;
         }
-        if !exists(&new) {
-            self.build(&new)?;
+        match self.build(&new) {
+            // The beginning of yet another text.
+            Err(Failure::Engine(plica::Error::Invalid { .. })) => {
+                remove(&new)?;
+                self.build(&new)?;
+            }
+            other => other?,
         }
         std::fs::rename(&new, &self.index).map_err(|source| {
             Failure::message(format!("cannot rename {} to {}: {source}", new.display(), self.index.display()))
@@ -172,15 +176,27 @@ impl Asked<'_> {
         Ok(())
     }
 
+    /// Whether what an interrupted rebuild left at `path` can be taken up. Anything else than that is left alone.
+    fn goes_on(&self, path: &Path) -> Outcome<bool> {
+        if std::fs::metadata(path).is_ok_and(|metadata| metadata.len() == 0) {
+            return Ok(false);
+        }
+        match self.open_at(path) {
+            Ok(snapshot) => Ok(!matches!(self.state(path, &snapshot)?, State::Changed)),
+            Err(Failure::Engine(error)) if error.is_damage() => Ok(false),
+            Err(other) => Err(other),
+        }
+    }
+
     /// Says what to do where the index cannot be written beside the file.
-    fn cannot_write(&self, error: plica::Error) -> Failure {
+    fn cannot_write(&self, path: &Path, error: plica::Error) -> Failure {
         match error {
             plica::Error::Io { .. } => Failure::message(format!(
                 "{error}; where the folder is read-only, use `plica build ELSEWHERE.plica {}` and `plica search ELSEWHERE.plica \"{}\"`",
                 self.file.display(),
                 self.question
             )),
-            plica::Error::NotAnIndex { .. } => self.foreign("is no index"),
+            plica::Error::NotAnIndex { .. } => self.foreign(path, "is no index"),
             other => other.into(),
         }
     }
