@@ -11,7 +11,7 @@ const ACRONYM_LETTERS: std::ops::RangeInclusive<usize> = 2..=8;
 
 /// Finds which entities are short forms of others and merges them. `local` says that a short form holds only under
 /// this chunk's title, so that it must not become an alias.
-pub(super) fn short_forms(cast: &mut Cast, local: bool) {
+pub(super) fn short_forms(cast: &mut Cast, local: bool, recalled: &[Recalled]) {
     let mut holders: std::collections::HashMap<String, Vec<usize>> = std::collections::HashMap::new();
     for (i, e) in cast.entities.iter().enumerate() {
         let n = e.words.len();
@@ -47,11 +47,25 @@ pub(super) fn short_forms(cast: &mut Cast, local: bool) {
             continue;
         }
         let alias = cast.entities[short].name.clone();
+        let contested = contested(recalled, &cast.entities[short].words, &cast.entities[root].words);
         cast.merge(short, root);
-        if !local {
+        if !local && !contested {
             cast.alias(root, alias);
         }
     }
+}
+
+/// Whether a recalled record has the short name for another full name, so that it may not become an alias.
+fn contested(recalled: &[Recalled], short: &[String], long: &[String]) -> bool {
+    recalled.iter().any(|r| {
+        let names: Vec<Vec<String>> =
+            std::iter::once(&r.name).chain(&r.aliases).take(32).map(|n| words_of(n)).collect();
+        let holds = |n: &Vec<String>| n.len() > short.len() && (n.starts_with(short) || n.ends_with(short));
+        let same = |n: &Vec<String>| n.ends_with(long) || long.ends_with(n);
+        names.iter().any(|n| n == short)
+            && names.iter().any(|n| holds(n) && !same(n))
+            && !names.iter().any(|n| n == long)
+    })
 }
 
 /// Names that may hold a word before it says nothing about any of them.
@@ -116,13 +130,18 @@ fn fits_words(cast: &Cast, short: usize, long: usize) -> bool {
     }
     if l.words.ends_with(&s.words) {
         // "Darcy" is not Miss Darcy.
-        return s.words.len() > 1 || !l.is_female();
+        if s.words.len() == 1 {
+            return !l.is_female();
+        }
+        // "Marfa Petrovna" in "Poor Marfa Petrovna", but not in what happens to stand before it.
+        let before = &l.words[..l.words.len() - s.words.len()];
+        return l.is_title || before.iter().all(|w| lexicon::classes(w) & !CONNECTOR != 0);
     }
     if s.honorifics() > 0 {
         // "Lady Catherine" of "Lady Catherine de Bourgh", "Mr. Darcy" of "Mr. Fitzwilliam Darcy".
         // (A family has several misses.)
         let bare = l.words[0] == s.words[0] && s.words.len() == 2 && l.words.last() == s.words.last();
-        return l.words.starts_with(&s.words) || (bare && !l.is_female());
+        return l.words.starts_with(&s.words) || (bare && !l.is_female() && !l.is_noble());
     }
     !l.is_noble() && l.words[l.honorifics()..].starts_with(&s.words)
 }
@@ -132,9 +151,18 @@ fn fits_words(cast: &Cast, short: usize, long: usize) -> bool {
 fn stands_for(cast: &Cast, short: usize, root: usize, long: usize) -> bool {
     let (s, l) = (&cast.entities[short], &cast.entities[root]);
     let person = l.kind == "person" || (matches!(l.kind, "" | "work") && s.kind == "person");
+    // "Rosa Edgar" beside a Rosa and an Edgar who both act is two who happen to stand side by side.
+    if let ([one], [first, last]) = (s.words.as_slice(), cast.entities[long].words.as_slice()) {
+        let other = cast.bare(if one == first { last } else { first });
+        if s.kind == "person" && !l.is_title && l.honorifics() == 0 && other.is_some_and(|o| o.kind == "person") {
+            return false;
+        }
+    }
     if cast.entities[long].words.ends_with(&s.words) {
         // A surname used before the full name is someone's who is known already; the full name may be a relative's.
-        let later = l.honorifics() > 0 || s.mentions.first().map(|m| m.first) > l.mentions.first().map(|m| m.first);
+        let later = l.honorifics() > 0
+            || l.is_title
+            || s.mentions.first().map(|m| m.first) > l.mentions.first().map(|m| m.first);
         return s.words.len() > 1 || (person && later) || l.is_title;
     }
     s.honorifics() > 0 || (person && s.kind != "place")

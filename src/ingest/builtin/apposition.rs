@@ -222,7 +222,11 @@ fn is_role(word: &Word<'_>) -> bool {
 pub(super) fn head_class(words: &[Word<'_>], first: usize, last: usize) -> u16 {
     let mut class = 0;
     for (i, word) in words[first..last].iter().enumerate().take(HEAD_WORDS) {
-        if i > 0 && (word.is(PHRASE_END) || word.gap.has(Gap::COMMA)) && class != 0 {
+        // "an old comrade at the university" is no university, "one of the founders" is a founder.
+        let part = i > 0
+            && word.text == "of"
+            && matches!(words[first + i - 1].text, "one" | "some" | "part" | "kind" | "type" | "form");
+        if i > 0 && (word.is(PHRASE_END) || word.gap.has(Gap::COMMA)) && (class != 0 || (i > 1 && !part)) {
             break;
         }
         let singular = word.text.strip_suffix('s').map_or(0, super::lexicon::classes);

@@ -7,7 +7,9 @@
 use super::lexicon::{self, EVENT, FEMALE, HONORIFIC, ORGANISATION, PERSON, PLACE, UTTERS, WORK};
 use super::names::Span;
 use super::scan::{Gap, Scan, Shape};
+use plica_format::limits::KEY_BYTES;
 use std::collections::HashMap;
+use unicode_normalization::UnicodeNormalization;
 
 /// Most entities of one chunk.
 pub(super) const ENTITIES: usize = 400;
@@ -87,7 +89,7 @@ impl Entity {
         self.honorifics() > 0
             && matches!(
                 self.words[0].as_str(),
-                "lady" | "lord" | "sir" | "dame" | "king" | "queen" | "prince" | "princess"
+                "lady" | "lord" | "sir" | "dame" | "king" | "queen" | "prince" | "princess" | "count" | "countess"
             )
     }
 
@@ -104,8 +106,11 @@ pub(super) struct Cast {
 }
 
 impl Cast {
-    /// The entity of that name, made where it is new; `None` when the chunk has too many.
+    /// The entity of that name, made where it is new; `None` when the chunk has too many or the name is too long.
     pub(super) fn enter(&mut self, name: String) -> Option<usize> {
+        if !fits_key(&name) {
+            return None;
+        }
         let words = words_of(&name);
         let key = words.join(" ");
         if key.is_empty() {
@@ -127,6 +132,11 @@ impl Cast {
     pub(super) fn find(&self, name: &str) -> Option<usize> {
         let at = *self.by_key.get(&words_of(name).join(" "))?;
         Some(self.entities[at].same_as.unwrap_or(at))
+    }
+
+    /// The entity entered by that word alone, merged or not.
+    pub(super) fn bare(&self, word: &str) -> Option<&Entity> {
+        self.entities.get(*self.by_key.get(word)?)
     }
 
     /// Enters the names of the text.
@@ -159,6 +169,9 @@ impl Cast {
 
     /// Makes an alias of `at`, unless it is the name or there already.
     pub(super) fn alias(&mut self, at: usize, alias: String) {
+        if !fits_key(&alias) {
+            return;
+        }
         let words = words_of(&alias);
         let entity = &mut self.entities[at];
         if !words.is_empty() && entity.words != words && !entity.aliases.iter().any(|a| words_of(a) == words) {
@@ -187,6 +200,13 @@ impl Cast {
         }
         self.entities[short].same_as = Some(long);
     }
+}
+
+/// Whether a name stays within the limit of a key however it is normalised: folding case takes a character to three
+/// at most, and compatibility forms can be much longer than what they stand for.
+fn fits_key(name: &str) -> bool {
+    let most = KEY_BYTES / 3;
+    name.len() <= most && (name.is_ascii() || name.nfkc().map(char::len_utf8).sum::<usize>() <= most)
 }
 
 /// A name on one line, without marks of italics.

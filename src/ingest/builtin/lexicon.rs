@@ -53,7 +53,7 @@ const LISTS: &[(u16, &str)] = &[
          somebody anybody everybody someone anyone everyone nowhere somewhere anywhere everywhere let come go see look \
          said says let's dear good well-known according based due given following including being born died known \
          located situated founded named called released published written directed produced made used using new old \
-         young little great long early late modern other's thank thanks sorry pray upon accordingly afterwards \
+         young little poor great long early late modern other's thank thanks sorry pray upon accordingly afterwards \
          altogether certainly clearly consequently evidently fortunately happily immediately luckily naturally \
          obviously possibly probably really seldom shortly slowly suddenly surely truly undoubtedly unfortunately \
          don't can't won't didn't doesn't isn't wasn't wouldn't couldn't shouldn't i'm i'll i've i'd you're you'll \

@@ -3,8 +3,9 @@
 //! It needs no network and no weights and keeps nothing between calls: what it answers depends on its input alone. It
 //! reads a text once into words and sentences (`scan`), takes the runs of capitals that are names (`names`), gathers
 //! them into the entities of the chunk (`cast`), finds short forms, acronyms and other names (`aliases`), appositions
-//! and definitions (`apposition`), and describes each entity by the sentence that first tells of it (`descriptions`).
-//! Everything is linear in the length of the input.
+//! and definitions (`apposition`), has recalled records say whom a
+//! description or a first name means (`recall`), and describes each entity by the sentence that first tells of it
+//! (`descriptions`). `summary` folds. The history is not read. Everything is linear in the length of the input.
 
 mod aliases;
 mod apposition;
@@ -47,7 +48,7 @@ fn update(input: &UpdateInput<'_>) -> Vec<EntityUpdate> {
     usage.add(&scan);
     usage.add_capitals(&heading);
     for record in input.recalled {
-        usage.add_capitals(&Scan::new(&record.name));
+        usage.add_name(&record.name);
     }
     let spans = names::spans(&scan, &usage);
     let mut cast = Cast::default();
@@ -77,10 +78,13 @@ fn update(input: &UpdateInput<'_>) -> Vec<EntityUpdate> {
         }
     }
     aliases::without_honorifics(&mut cast);
-    aliases::short_forms(&mut cast, subject.is_some());
+    aliases::short_forms(&mut cast, subject.is_some(), input.recalled);
     recall::resolve(&mut cast, &scan, input.recalled, subject.is_some());
     for phrase in &phrases {
-        if let Some(at) = place(&cast, phrase.span) {
+        // Of another kind, it is the next of a list and no apposition.
+        if let Some(at) = place(&cast, phrase.span)
+            && (phrase.defines || cast.entities[at].kind == phrase.kind)
+        {
             let text = clean(scan.slice(phrase.first, phrase.last), DESCRIPTION_BYTES);
             if phrase.singles_out {
                 cast.alias(at, clean(scan.slice(phrase.first, phrase.name_end), DESCRIPTION_BYTES));

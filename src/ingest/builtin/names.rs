@@ -5,7 +5,7 @@
 //! the chunk, its title, the history or a recalled record), a possessive ending, or a verb behind it; and a word that
 //! the chunk also has in small letters is no name. Words of a grammatical duty never start or end one.
 
-use super::lexicon::{CONNECTOR, COPULA, FEMALE, FUNCTION, HEADING, HONORIFIC, MONTH, UTTERS};
+use super::lexicon::{self, CONNECTOR, COPULA, FUNCTION, HEADING, HONORIFIC, MONTH, UTTERS};
 use super::scan::{Gap, Scan, Sentence, Shape, Word};
 use std::collections::HashMap;
 
@@ -49,6 +49,13 @@ impl Usage {
                 }
                 _ => {}
             }
+        }
+    }
+
+    /// Counts the capitals of a name that is known already, its first word left out: that one may only have started it.
+    pub(super) fn add_name(&mut self, name: &str) {
+        for word in name.split_whitespace().skip(1).filter(|w| w.starts_with(char::is_uppercase)) {
+            self.words.entry(lexicon::key(word)).or_default().capital += 1;
         }
     }
 
@@ -106,7 +113,7 @@ fn spans_of(scan: &Scan<'_>, sentence: &Sentence, place: usize, usage: &Usage, o
             at += 1;
             continue;
         }
-        let end = extend(words, at, sentence.last);
+        let end = extend(words, at, sentence.last, usage);
         let (mut first, mut last) = (at, end);
         at = end;
         // A title in quotation marks is kept whole ("My Fair Lady").
@@ -128,7 +135,7 @@ fn spans_of(scan: &Scan<'_>, sentence: &Sentence, place: usize, usage: &Usage, o
 }
 
 /// End of the run of name words that starts at `first`.
-fn extend(words: &[Word<'_>], first: usize, limit: usize) -> usize {
+fn extend(words: &[Word<'_>], first: usize, limit: usize, usage: &Usage) -> usize {
     let mut end = first + 1;
     while end < limit && end - first < NAME_WORDS {
         let (word, before) = (&words[end], &words[end - 1]);
@@ -136,8 +143,23 @@ fn extend(words: &[Word<'_>], first: usize, limit: usize) -> usize {
         if !(word.gap.is_space() || ampersand) {
             break;
         }
-        // "Susan's Edmund" are two, "Child's Play" is one; without a lexicon of titles the possessor decides.
-        if before.possessive && (end - first > 1 || before.is(HONORIFIC)) {
+        // "Susan's Edmund" are two, "Child's Play" is one: a possessor that is a name of its own tells.
+        if before.possessive && (end - first > 1 || before.is(HONORIFIC) || usage.written(before).capital > 1) {
+            break;
+        }
+        // "At Petersburg Prince Andrew": a title starts another name.
+        if is_title_of_address(word)
+            && !before.is(HONORIFIC | CONNECTOR)
+            && words[..limit].get(end + 1).is_some_and(|w| w.gap.is_space() && w.shape == Shape::Capital)
+        {
+            break;
+        }
+        // "In Moscow Pierre": of two words behind a preposition, the second is known by itself.
+        if end - first == 1
+            && is_fronted(words, first)
+            && words[..limit].get(end + 1).is_none_or(|w| !w.is_capital())
+            && usage.written(word).capital > usage.written(before).capital + 1
+        {
             break;
         }
         // "Elizabeth I of England", but "Elizabeth I think".
@@ -153,7 +175,7 @@ fn extend(words: &[Word<'_>], first: usize, limit: usize) -> usize {
             let reach = end + n;
             reach < limit
                 && words[end..reach].iter().all(|w| {
-                    w.is(CONNECTOR) && w.gap.is_space() && !w.possessive && is_joint(words, first, end, w.text)
+                    w.is(CONNECTOR) && w.gap.is_space() && !w.possessive && is_joint(words, first, end, w.text, usage)
                 })
                 && words[reach].is_capital()
                 && words[reach].gap.is_space()
@@ -167,22 +189,50 @@ fn extend(words: &[Word<'_>], first: usize, limit: usize) -> usize {
     end
 }
 
-/// Whether a small word joins two names into one. "and" does only within the name of a body ("Ministry of Steel and Power").
-fn is_joint(words: &[Word<'_>], first: usize, end: usize, joint: &str) -> bool {
-    joint != "and" || words[first..end].iter().any(|w| w.text == "of")
+/// Whether a small word joins two names into one: "and" within the name of a body ("Ministry of Steel and Power"), "of"
+/// unless the word before it is known by itself ("told Rosa of Hollin Hall").
+fn is_joint(words: &[Word<'_>], first: usize, end: usize, joint: &str, usage: &Usage) -> bool {
+    match joint {
+        "and" => words[first..end].iter().any(|w| w.text == "of"),
+        "of" => {
+            let known = end - first == 1 && words[first].class == 0 && usage.written(&words[first]).capital > 2;
+            !known && words.get(end + 1).is_none_or(|w| !is_title_of_address(w))
+        }
+        _ => true,
+    }
+}
+
+/// Titles that stand before a name and hardly ever within one.
+fn is_title_of_address(word: &Word<'_>) -> bool {
+    word.is(HONORIFIC)
+        && matches!(
+            word.text,
+            "Mr."
+                | "Mr"
+                | "Mrs."
+                | "Mrs"
+                | "Ms."
+                | "Miss"
+                | "Lady"
+                | "Sir"
+                | "Prince"
+                | "Princess"
+                | "Count"
+                | "Countess"
+                | "Emperor"
+                | "Monsieur"
+                | "Madame"
+                | "Mademoiselle"
+        )
+}
+
+/// Whether a preposition that starts the sentence stands before the word.
+fn is_fronted(words: &[Word<'_>], first: usize) -> bool {
+    first > 0 && words[first].gap.is_space() && words[first - 1].gap.has(Gap::SENTENCE) && words[first - 1].is(FUNCTION)
 }
 
 /// Cuts words of a grammatical duty from both ends.
 fn trim(words: &[Word<'_>], first: &mut usize, last: &mut usize, usage: &Usage) {
-    // "Console Lady Catherine": a capital that is due anyway, before a title, is no part of the name.
-    if *last - *first > 2
-        && is_capital_due(&words[*first])
-        && !words[*first].is(HONORIFIC)
-        && words[*first + 1].is(FEMALE)
-        && usage.written(&words[*first]).capital == 0
-    {
-        *first += 1;
-    }
     while first < last {
         let word = &words[*first];
         let alone = *last - *first == 1;
