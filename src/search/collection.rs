@@ -172,7 +172,7 @@ fn by_document(reading: &Reading<'_>, scores: Scores) -> Result<Vec<Candidate>> 
 /// The union of the best `pool` chunks of each channel; where a channel matches fewer, chunks without a match fill it
 /// up in reading order.
 fn pool(reading: &Reading<'_>, visible: &Visible, candidates: Vec<Candidate>) -> Result<Vec<Candidate>> {
-    let size = reading.query.pool.max(reading.query.offset.saturating_add(reading.query.k));
+    let size = reading.query.pool.max(reading.query.offset.saturating_add(reading.query.k)).max(1);
     let mut chosen = BTreeSet::new();
     let mut fill = 0;
     for channel in (0..3).filter(|&channel| reading.wants(channel)) {
