@@ -180,13 +180,12 @@ impl Writer {
         if !self.has_changes() {
             return Ok(self.sequence());
         }
-        if self.parameters.memory == MemoryScope::Index {
-            if let Some(staged) = self.open.values().find(|d| d.head.state == DocumentState::Staged) {
-                return Err(Error::invalid(format!(
-                    "document {:?} is not published, and an index-wide memory commits documents whole: publish it first",
-                    staged.head.id
-                )));
-            }
+        if self.parameters.memory == MemoryScope::Index && self.state.staged > 0 {
+            let staged = self.open.values().find(|d| d.head.state == DocumentState::Staged);
+            return Err(Error::invalid(format!(
+                "document {:?} is not published, and an index-wide memory commits documents whole: publish it first",
+                staged.map_or("", |open| &open.head.id)
+            )));
         }
         match self.write_commit() {
             Ok(sequence) => Ok(sequence),

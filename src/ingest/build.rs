@@ -57,6 +57,9 @@ pub struct Acknowledged {
     pub chunks: u64,
 }
 
+/// Told of a document's id, the bytes of it that are read, and all its bytes.
+type Progress<'a> = Box<dyn FnMut(&str, u64, u64) + 'a>;
+
 /// Reads documents into an index with a model, or with none.
 pub struct Reader<'a> {
     model: Option<&'a dyn Model>,
@@ -64,7 +67,7 @@ pub struct Reader<'a> {
     threads: usize,
     cancel: Option<&'a AtomicBool>,
     acknowledge: Box<dyn FnMut(Acknowledged) + 'a>,
-    progress: Box<dyn FnMut(&str, u64, u64) + 'a>,
+    progress: Progress<'a>,
     since_commit: u32,
     last_commit: Instant,
 }

@@ -53,9 +53,6 @@ pub(crate) struct Blocks {
 pub(crate) struct Payload<'a> {
     /// The bytes.
     bytes: Bytes<'a>,
-    /// Whether the payload was verified just now for the first time, so that its structure is still to be validated.
-    /// Two threads may both be told so. Whoever must not go without validation uses [`Blocks::read_validated`].
-    pub(crate) first_touch: bool,
 }
 
 /// Whose the bytes are.
@@ -73,26 +70,6 @@ impl Deref for Payload<'_> {
     fn deref(&self) -> &[u8] {
         match &self.bytes {
             Bytes::Borrowed(bytes) => bytes,
-            Bytes::Owned(bytes) => bytes,
-        }
-    }
-}
-
-impl<'a> Payload<'a> {
-    /// Bytes that a writer holds and made itself.
-    pub(crate) fn borrowed(bytes: &'a [u8]) -> Self {
-        Self { bytes: Bytes::Borrowed(bytes), first_touch: false }
-    }
-
-    /// Bytes that were decoded.
-    pub(crate) fn owned(bytes: Arc<[u8]>) -> Self {
-        Self { bytes: Bytes::Owned(bytes), first_touch: false }
-    }
-
-    /// The bytes apart from the snapshot; copies what is borrowed.
-    pub(crate) fn into_shared(self) -> Arc<[u8]> {
-        match self.bytes {
-            Bytes::Borrowed(bytes) => bytes.into(),
             Bytes::Owned(bytes) => bytes,
         }
     }
@@ -142,6 +119,12 @@ impl Blocks {
         &self.file_id
     }
 
+    /// Whether the block's payload has been verified while the file is open.
+    #[cfg(test)]
+    pub(crate) fn is_checked(&self, reference: &Reference) -> bool {
+        self.shared.checked.get(reference.offset, Mark::Payload)
+    }
+
     /// The source beneath.
     pub(crate) fn source(&self) -> &Arc<dyn Source> {
         &self.source
@@ -169,7 +152,7 @@ impl Blocks {
         if first_touch {
             self.shared.checked.set(reference.offset, Mark::Payload);
         }
-        Ok(Payload { bytes, first_touch })
+        Ok(Payload { bytes })
     }
 
     /// The payload of the block that `reference` names, its structure validated by `validate` once while the file is

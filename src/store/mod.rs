@@ -6,8 +6,6 @@
 //! traits ([`source`]), so that everything above runs over a file, a map, bytes in memory, or a simulated medium.
 //!
 //! What stands in the file, and why a commit survives what it must, is argued in the format's specification.
-// Some of it waits for the layers above.
-#![allow(dead_code, unused_imports)]
 
 mod blocks;
 mod cache;
@@ -23,8 +21,8 @@ mod source;
 mod tests;
 mod writer;
 
-pub(crate) use blocks::{Blocks, Payload, Walk, Walked};
+pub(crate) use blocks::{Blocks, Payload};
 pub(crate) use head::Head;
 pub use open::SourceKind;
-pub(crate) use open::{Log, Opened, ReadOptions, Refresh, commit_at, open_bytes, open_read};
-pub(crate) use writer::{Durability, RecoveryReport, StoreWriter, WriteOptions};
+pub(crate) use open::{Opened, ReadOptions, Refresh, open_bytes, open_read};
+pub(crate) use writer::{Durability, StoreWriter, WriteOptions};

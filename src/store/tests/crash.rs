@@ -83,11 +83,6 @@ impl Run {
         (run, writer)
     }
 
-    /// The medium of the run.
-    pub(super) fn medium(&self) -> &SimulatedMedium {
-        &self.medium
-    }
-
     fn last(&self) -> &Mark {
         self.marks.last().unwrap()
     }

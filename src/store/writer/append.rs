@@ -1,7 +1,7 @@
 //! Appending blocks through a buffer, and cutting them off again.
 
 use super::StoreWriter;
-use crate::store::blocks::{Blocks, Payload, damaged, decode};
+use crate::store::blocks::Blocks;
 use crate::{Error, Result};
 use plica_format::block::{
     BlockHeader, BlockKind, Codec, FileId, HEADER_BYTES, Reference, payload_checksum, span_bytes,
@@ -148,34 +148,10 @@ impl StoreWriter {
         Ok(())
     }
 
-    /// The payload of any block below [`end`](Self::end), also of one that is not committed or not yet in the file.
-    ///
-    /// # Errors
-    ///
-    /// As [`Blocks::read`].
-    pub(crate) fn read(&self, reference: &Reference) -> Result<Payload<'_>> {
-        let Some(at) = reference.offset.checked_sub(self.written) else { return self.view.read(reference) };
-        // The buffer holds whole blocks, which this writer made.
-        let start = at as usize;
-        let header = self.buffer.get(start..start.saturating_add(HEADER_BYTES)).and_then(|header| {
-            BlockHeader::decode(header, &self.page.file_id, reference.offset).ok().filter(|header| {
-                (header.kind, header.stored_bytes, header.payload_checksum)
-                    == (reference.kind, reference.stored_bytes, reference.checksum)
-            })
-        });
-        let Some(header) = header else {
-            return Err(damaged(
-                reference.offset,
-                format!("{} block", reference.kind.name()),
-                "no such block was appended",
-            ));
-        };
-        let start = start + HEADER_BYTES;
-        let stored = &self.buffer[start..start + header.stored_bytes as usize];
-        match header.codec {
-            Codec::Stored => Ok(Payload::borrowed(stored)),
-            Codec::Zstd => Ok(Payload::owned(decode(reference, &header, stored)?)),
-        }
+    /// A copy of the payload of any block below [`end`](Self::end), committed or not.
+    #[cfg(test)]
+    pub(crate) fn read(&mut self, reference: &Reference) -> Result<Vec<u8>> {
+        Ok(self.blocks()?.read(reference)?.to_vec())
     }
 
     /// All blocks that were appended so far, committed or not; writes the buffer to the file.

@@ -155,11 +155,6 @@ impl StoreWriter {
         self.locked.as_ref().map(|locked| locked.path.as_path())
     }
 
-    /// Page 0.
-    pub(crate) fn page(&self) -> &FilePage {
-        &self.page
-    }
-
     /// Refuses work after a failure that poisoned the writer, and in a forked process.
     fn demand_usable(&self) -> Result<()> {
         if let Some(reason) = self.unusable {
