@@ -40,6 +40,41 @@ fn a_flipped_bit_anywhere() {
 }
 
 #[test]
+fn a_lost_head_slot_is_found_by_a_check() {
+    for page in 1..=4 {
+        let mut bytes = sound();
+        bytes[page * 4096..(page + 1) * 4096].fill(0);
+        let Ok(index) = Index::from_bytes(bytes) else { continue };
+        let report = index.snapshot().check(&Limits::default()).unwrap();
+        assert_eq!(report.findings.len(), 1, "page {page}");
+        assert_eq!((report.findings[0].offset, &*report.findings[0].what), (page as u64 * 4096, "head slot"));
+    }
+}
+
+#[test]
+fn a_creation_that_was_cut_short_is_done_again() {
+    let folder = common::Folder::new();
+    let path = folder.path("a.plica");
+    drop(plica::Writer::create(&path, &plica::Options::new()).unwrap());
+    let mut unborn = std::fs::read(&path).unwrap();
+    unborn[..4096].fill(0);
+    for left in [&[][..], &[0; 20_608], &unborn] {
+        std::fs::write(&path, left).unwrap();
+        assert!(matches!(Index::open(&path).unwrap_err(), plica::Error::NotAnIndex { .. }), "{} bytes", left.len());
+        let mut writer = plica::Writer::create(&path, &plica::Options::new()).unwrap();
+        writer.add_document("a", "", "").unwrap();
+        writer.commit().unwrap();
+    }
+    // Anything else is left alone.
+    let index = std::fs::read(&path).unwrap();
+    assert!(plica::Writer::create(&path, &plica::Options::new()).is_err());
+    assert_eq!(std::fs::read(&path).unwrap(), index);
+    std::fs::write(&path, "Dear diary").unwrap();
+    assert!(plica::Writer::create(&path, &plica::Options::new()).is_err());
+    assert_eq!(std::fs::read(&path).unwrap(), b"Dear diary");
+}
+
+#[test]
 fn a_file_cut_anywhere() {
     let bytes = sound();
     let right = answers(bytes.clone()).unwrap();

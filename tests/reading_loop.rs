@@ -170,6 +170,28 @@ fn an_append_that_was_interrupted_is_completed_by_the_same_append() {
     Reader::new(Some(&Capitals)).append(&mut writer, "a", &more).unwrap();
     let snapshot = Index::open(&path).unwrap().snapshot();
     assert_eq!(snapshot.text("a").unwrap(), format!("{first}{more}"));
+    // Whoever was not told that it was complete may ask again.
+    assert_eq!(Reader::new(Some(&Capitals)).append(&mut writer, "a", &more).unwrap(), 0);
+    assert_eq!(Index::open(&path).unwrap().snapshot().text("a").unwrap(), format!("{first}{more}"));
     assert_sound(&snapshot);
     assert_eq!(snapshot.stat().unwrap().calls.accepted, snapshot.stat().unwrap().calls.expected);
+    assert!(Reader::new(Some(&Capitals)).again(true).append(&mut writer, "a", &more).unwrap() > 0);
+    assert_eq!(Index::open(&path).unwrap().snapshot().text("a").unwrap(), format!("{first}{more}{more}"));
+}
+
+#[test]
+fn an_append_whose_text_is_gone_does_not_hold_its_document() {
+    let folder = Folder::new();
+    let path = folder.path("a.plica");
+    let options = Options::new().chunk_words(12).fanout(3);
+    build(&path, &options, &[Source { id: "a", text: &sentences(6, 20), ..Source::default() }], 1);
+    let mut writer = Writer::open(&path).unwrap();
+    let failing = Watched { fail_at_fold: Some(5), ..Watched::default() };
+    Reader::new(Some(&failing)).commit_every(3).append(&mut writer, "a", &sentences(7, 40)).unwrap_err();
+    drop(writer);
+    let mut writer = Writer::open(&path).unwrap();
+    let partly = Index::open(&path).unwrap().snapshot().text("a").unwrap();
+    assert!(Reader::new(Some(&Capitals)).append(&mut writer, "a", "Other text.").is_err());
+    Reader::new(Some(&Capitals)).again(true).append(&mut writer, "a", "Other text.").unwrap();
+    assert_eq!(Index::open(&path).unwrap().snapshot().text("a").unwrap(), format!("{partly}Other text."));
 }

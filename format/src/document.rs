@@ -72,7 +72,8 @@ pub struct DocumentHead {
     pub given_updates: u64,
     /// Summaries that came from outside, by import.
     pub given_folds: u64,
-    /// An append that is not complete: hash of its whole text, and the chunks that there were before it.
+    /// The last append: hash of its whole text, and the chunks that there were before it; once it is complete, those that
+    /// there are after it.
     pub pending: Option<([u8; 32], u32)>,
     /// The open page of each level of the fold tree that has one, lowest level first: the levels whose digit of the
     /// chunk count, written to the base of the fan-out, is not 0.

@@ -64,10 +64,14 @@ impl Report {
 }
 
 impl Snapshot {
-    /// Reads everything and says what is damaged, and where: first every block of the file up to this commit, then that
+    /// Reads everything and says what is damaged, and where: first the head slots and every block of the file up to this commit, then that
     /// documents, trees, texts, memory, postings and sums agree.
     pub fn check(&self, limits: &Limits) -> Result<Report> {
         let mut report = Report::default();
+        for (offset, detail) in self.opened().slot_damage()? {
+            let what = "head slot".to_owned();
+            report.note(Error::Damaged { offset, what, detail })?;
+        }
         self.check_blocks(limits, &mut report)?;
         self.reachable(|error| report.note(error))?;
         let mut totals = Totals::default();

@@ -65,6 +65,7 @@ pub struct Reader<'a> {
     model: Option<&'a dyn Model>,
     commit_chunks: Option<u32>,
     threads: usize,
+    again: bool,
     cancel: Option<&'a AtomicBool>,
     acknowledge: Box<dyn FnMut(Acknowledged) + 'a>,
     progress: Progress<'a>,
@@ -97,6 +98,7 @@ impl<'a> Reader<'a> {
             model,
             commit_chunks: None,
             threads: 1,
+            again: false,
             cancel: None,
             acknowledge: Box::new(|_| ()),
             progress: Box::new(|_, _, _| ()),
@@ -115,6 +117,13 @@ impl<'a> Reader<'a> {
     /// thread, the caller's, by default.
     pub fn threads(mut self, threads: usize) -> Self {
         self.threads = threads.max(1);
+        self
+    }
+
+    /// Lets [`Reader::append`] add a text that the document ends with already, and leave an append of another text that
+    /// was not completed as it is.
+    pub fn again(&mut self, again: bool) -> &mut Self {
+        self.again = again;
         self
     }
 
@@ -191,7 +200,7 @@ impl<'a> Reader<'a> {
             writer.add_document(source.id, source.title, source.metadata)?;
             return Ok((0, false));
         };
-        if head.pending.is_some() {
+        if head.pending.is_some_and(|(_, before)| before < head.chunks) {
             return Err(Error::invalid(format!(
                 "an append to document {:?} is not complete; run it again to complete it, then build",
                 source.id
@@ -209,7 +218,9 @@ impl<'a> Reader<'a> {
     }
 
     /// Appends text to a document that readers see, and commits it: its tree is extended, nothing is rebuilt. An append
-    /// that was interrupted goes on where its last commit was, when it is called with the same text.
+    /// that was interrupted goes on where its last commit was, when it is called with the same text; one that was complete
+    /// adds nothing when it is called with the same text once more, so that a caller who was not told may ask again
+    /// ([`Reader::again`] adds it). Gives the chunks that were added.
     pub fn append(&mut self, writer: &mut Writer, id: &str, text: &str) -> Result<u32> {
         let head = writer.head(id)?.ok_or_else(|| Error::NotFound { what: "document", name: id.to_owned() })?;
         if head.state == DocumentState::Staged {
@@ -219,13 +230,15 @@ impl<'a> Reader<'a> {
         }
         let hash = *blake3::hash(text.as_bytes()).as_bytes();
         let done = match head.pending {
-            Some((pending, before)) if pending == hash => head.chunks - before,
-            Some(_) => {
+            // A hash that was noted with the present chunk count is that of the last append, which is complete.
+            Some((pending, before)) if pending == hash && before == head.chunks && !self.again => return Ok(0),
+            Some((pending, before)) if pending == hash && before < head.chunks => head.chunks - before,
+            Some((_, before)) if before < head.chunks && !self.again => {
                 return Err(Error::invalid(format!(
                     "an append of another text to document {id:?} is not complete; run that one again first"
                 )));
             }
-            None => {
+            _ => {
                 writer.set_pending(id, Some((hash, head.chunks)))?;
                 0
             }
@@ -234,7 +247,8 @@ impl<'a> Reader<'a> {
         let at = chunker.chunks(text).take(done as usize).map(str::len).sum();
         let mut readings = [Reading { source: Source { id, text, ..Source::default() }, at, added: 0 }];
         self.read(writer, &mut readings)?;
-        writer.set_pending(id, None)?;
+        let chunks = writer.head(id)?.map_or(0, |head| head.chunks);
+        writer.set_pending(id, Some((hash, chunks)))?;
         self.commit(writer)?;
         let [reading] = readings;
         Ok(done + reading.added)

@@ -91,11 +91,19 @@ pub(crate) fn read_head_pages(source: &dyn Source, path: Option<&Path>) -> Resul
 }
 
 /// Reads all five pages in one go, so that the intents are read before the publish slots.
+/// A file that is no longer than this holds at most the commit of its creation, which publishes nothing. While its page 0,
+/// the last thing that creation writes, is zeros, it is no index yet.
+pub(in crate::store) const UNBORN_BYTES: u64 = FIRST_BLOCK_OFFSET + 256;
+
 fn read_head_pages_once(source: &dyn Source, path: Option<&Path>) -> Result<HeadPages> {
     let length = source.len().map_err(Error::io("read", path))?;
     let mut bytes = vec![0; length.min(FIRST_BLOCK_OFFSET) as usize];
     source.read_at(&mut bytes, 0).map_err(Error::io("read", path))?;
     let (first, rest) = bytes.split_at(bytes.len().min(PAGE_BYTES));
+    if length <= UNBORN_BYTES && first.iter().all(|&byte| byte == 0) {
+        let got = "nothing yet (its creation was cut short; create it again)".to_owned();
+        return Err(Error::NotAnIndex { path: path.map(Path::to_path_buf), got });
+    }
     let page = FilePage::decode(first).map_err(|error| match error {
         FilePageError::NotAnIndex { .. } if rest.chunks(PAGE_BYTES).any(Slot::is_slot) => {
             damaged(0, "page 0", "expected the file magic, got other bytes before the slots of an index")

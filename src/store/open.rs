@@ -7,6 +7,7 @@ use super::memory::MemorySource;
 use super::positioned::FileSource;
 use super::source::Source;
 use crate::{Error, Result};
+use plica_format::limits::PAGE_BYTES;
 use plica_format::page::FilePage;
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
@@ -203,6 +204,18 @@ impl Opened {
             head: chosen.head,
             origin: self.origin.clone(),
         })))
+    }
+
+    /// The head slots that cannot be read, by offset. One that a writer is just writing may be among them.
+    pub(crate) fn slot_damage(&self) -> Result<Vec<(u64, String)>> {
+        let pages = match &self.origin {
+            Origin::File { path, file, .. } => read_head_pages(&FileSource::new(file.clone()), Some(path))?,
+            Origin::Memory => read_head_pages(self.blocks.source().as_ref(), None)?,
+        };
+        let slots = pages.slots.iter().zip(1u64..);
+        Ok(slots
+            .filter_map(|(slot, page)| Some((page * PAGE_BYTES as u64, slot.as_ref().err()?.to_string())))
+            .collect())
     }
 
     /// The commit with this number, at most as new as the head.

@@ -124,6 +124,10 @@ pub struct Append {
     /// Commit after every N chunks
     #[arg(long, value_name = "N")]
     pub commit_every: Option<NonZeroU32>,
+    /// Append even where the document ends with this very text already, or an append of another text was not completed
+    /// (what that one added stays)
+    #[arg(long)]
+    pub again: bool,
     #[command(flatten)]
     pub model: ModelArguments,
     /// Print {"commit":n,"chunks":total} as soon as each commit is on the medium, and nothing else

@@ -6,7 +6,7 @@ use crate::output::{Output, counted, visible};
 use crate::progress::Progress;
 use crate::signals;
 use crate::sources::{self, SourceFile};
-use crate::writing::{Ledger, model, open_or_create, options};
+use crate::writing::{Ledger, exists, keep_if_used, model, open_or_create, options};
 use plica::ingest::{Built, Reader, Source};
 use plica::{Options, Writer};
 use std::cell::{Cell, RefCell};
@@ -24,6 +24,7 @@ pub fn build(arguments: &Build) -> Outcome {
         .on_commit(|commit| ledger.acknowledge(commit))
         .on_progress(|_, read, _| progress.at(done.get() + read));
     let mut writer: Option<Writer> = None;
+    let created = !exists(&arguments.index);
     for file in &files {
         progress.about(&file.id);
         // A text that cannot be read must not leave an empty index behind.
@@ -38,7 +39,8 @@ pub fn build(arguments: &Build) -> Outcome {
         };
         let title = sources::title_of(&file.path, &text);
         let source = Source { id: &file.id, title: &title, metadata: "", text: &text };
-        let built = ledger.settle(reader.build(writer, source))?;
+        let built = ledger.settle(reader.build(writer, source));
+        let built = keep_if_used(created, Some(writer), built)?;
         done.set(done.get() + text.len() as u64);
         progress.at(done.get());
         if !arguments.json {
@@ -98,12 +100,15 @@ pub fn append(arguments: &Append) -> Outcome {
     if let Some(chunks) = arguments.commit_every {
         reader = reader.commit_every(chunks.get());
     }
-    let added = ledger.settle(reader.append(&mut writer, &arguments.doc, &text))?;
+    let added = ledger.settle(reader.again(arguments.again).append(&mut writer, &arguments.doc, &text))?;
     drop(reader);
     drop(progress);
     let mut out = out.borrow_mut();
     if !arguments.json {
-        report(&mut out, &arguments.doc, Built::Extended { added })?;
+        match added {
+            0 => out.line("the document ends with this text already; with --again it is added once more")?,
+            _ => report(&mut out, &arguments.doc, Built::Extended { added })?,
+        }
         let chunks = counted(writer.chunks(), "chunk");
         out.line(format!("{}: {chunks}, commit {}", arguments.index.display(), writer.sequence()))?;
     }

@@ -142,7 +142,11 @@ fn explain_line(explanation: &Explanation) -> Explain<'_> {
 pub fn show(out: &mut Output, snapshot: &Snapshot, question: &str, answer: &Answer) -> Outcome {
     let terms = Terms::of(question);
     if answer.hits.is_empty() {
-        let why = if answer.total > 0 { "no hits that far down" } else { "no hits: no word of it was found" };
+        let why = if answer.total > 0 {
+            "no hits that far down"
+        } else {
+            "no hits: no passage that was asked shares a word with the question"
+        };
         return out.line(why);
     }
     for (at, hit) in answer.hits.iter().enumerate() {

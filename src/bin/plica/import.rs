@@ -7,7 +7,7 @@ use crate::progress::Progress;
 use crate::signals;
 use crate::sources::cannot_read;
 use crate::values::ModelArgument;
-use crate::writing::{Ledger, exists, model, open_or_create, options};
+use crate::writing::{Ledger, exists, keep_if_used, model, open_or_create, options};
 use plica::ingest::{EntityUpdate, FoldInput, Model, Reader, UpdateInput};
 use plica::interchange::{self, ImportOptions};
 use plica::{Options, Writer};
@@ -57,13 +57,15 @@ fn import_lines(arguments: &Import, file: &Path, out: &RefCell<Output>) -> Outco
     };
     progress.about("import");
     let counting = Counting { source, read: &read, progress: &progress };
+    let created = !exists(&arguments.index);
     let (lines, mut writer) = open_for(arguments, BufReader::with_capacity(1 << 18, counting))?;
     let ledger = Ledger::new(out, arguments.json);
     let mut options = ImportOptions::new().cancel(signals::stop_flag()).on_commit(|commit| ledger.acknowledge(commit));
     if let Some(chunks) = arguments.commit_every {
         options = options.commit_every(chunks.get());
     }
-    let imported = ledger.settle(interchange::import(&mut writer, lines, options))?;
+    let imported = ledger.settle(interchange::import(&mut writer, lines, options));
+    let imported = keep_if_used(created, Some(&writer), imported)?;
     let summaries = if imported.summaries == 1 { "summary" } else { "summaries" };
     let added = [
         counted(imported.documents, "document"),
@@ -87,6 +89,7 @@ fn import_beir(arguments: &Import, folder: &Path, out: &RefCell<Output>) -> Outc
     if !exists(&corpus) {
         return Err(Failure::message(format!("{} is no BEIR folder: it holds no corpus.jsonl", folder.display())));
     }
+    let created = !exists(&arguments.index);
     let mut writer =
         open_or_create(&arguments.index, &arguments.creation, &options(&arguments.creation, Options::new()))?;
     let mut progress = Progress::chunks(0);
@@ -103,7 +106,8 @@ fn import_beir(arguments: &Import, folder: &Path, out: &RefCell<Output>) -> Outc
     if let Some(chunks) = arguments.commit_every {
         reader = reader.commit_every(chunks.get());
     }
-    let imported = ledger.settle(interchange::import_beir(&mut writer, folder, &mut reader, 1))?;
+    let imported = ledger.settle(interchange::import_beir(&mut writer, folder, &mut reader, 1));
+    let imported = keep_if_used(created, Some(&writer), imported)?;
     let added = [counted(imported.documents, "document"), counted(imported.chunks, "chunk")];
     Ok(summary(&arguments.index, &writer, &added, imported.skipped, "row"))
 }

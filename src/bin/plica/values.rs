@@ -75,10 +75,16 @@ pub fn share(text: &str) -> Result<f64, String> {
     if number <= 1.0 { Ok(number) } else { Err(format!("expected a number from 0 to 1, got {text:?}")) }
 }
 
+/// Greatest weight of a channel; scores stay far from what a float can hold.
+const WEIGHT: f64 = 1e6;
+
 /// Weights of the three channels.
 pub fn weights(text: &str) -> Result<Weights, String> {
     let numbers: Result<Vec<f64>, String> = text.split(',').map(not_negative).collect();
     match numbers?.as_slice() {
+        weights if weights.iter().any(|&weight| weight > WEIGHT) => {
+            Err(format!("expected weights of at most {WEIGHT}"))
+        }
         [text, memory, summary] => Ok(Weights { text: *text, memory: *memory, summary: *summary }),
         other => Err(format!("expected three numbers with commas between them, got {}", other.len())),
     }

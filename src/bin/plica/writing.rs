@@ -43,7 +43,11 @@ pub fn open_or_create(path: &Path, creation: &Creation, otherwise: &Options) -> 
     if !exists(path) {
         return Ok(Writer::create(path, otherwise)?);
     }
-    let writer = Writer::open(path)?;
+    let writer = match Writer::open(path) {
+        // What a creation left that was cut short is taken as if it were not there; anything else is refused by it, too.
+        Err(error @ plica::Error::NotAnIndex { .. }) => return Writer::create(path, otherwise).or(Err(error.into())),
+        opened => opened?,
+    };
     let own = writer.options();
     let differs = |option: &str, asked: String, own: String| {
         Err(Failure::message(format!(
@@ -61,6 +65,17 @@ pub fn open_or_create(path: &Path, creation: &Creation, otherwise: &Options) -> 
         return differs("--memory", memory_name(memory).to_owned(), memory_name(own.memory).to_owned());
     }
     Ok(writer)
+}
+
+/// The outcome of a command that created an index: where it failed before it committed anything, the index goes again.
+pub fn keep_if_used<T>(created: bool, writer: Option<&Writer>, outcome: Outcome<T>) -> Outcome<T> {
+    if let (true, Err(_), Some(writer)) = (created, &outcome, writer)
+        && writer.sequence() <= 1
+    {
+        // The writer still holds the lock, so nobody else has begun to use the file.
+        let _ = std::fs::remove_file(writer.path());
+    }
+    outcome
 }
 
 /// Whether there is anything at a path; a link that leads nowhere counts.

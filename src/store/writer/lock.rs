@@ -4,10 +4,12 @@
 //! that a vacuum, which puts a new file in the path's place, replaces the file and not the link; after locking, the
 //! path is compared with what was locked.
 
+use crate::store::head::UNBORN_BYTES;
 use crate::store::open::is_same_file;
 use crate::store::positioned::FileSource;
 use crate::store::source::Medium;
 use crate::{Error, Result};
+use plica_format::limits::PAGE_BYTES;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,15 +32,43 @@ pub(in crate::store) struct LockedFile {
 }
 
 impl LockedFile {
-    /// Creates the file at `path`, which must not exist, and locks it.
+    /// Creates the file at `path`, which must not exist, and locks it. A file that a creation left when it was cut short
+    /// is taken as if it were not there.
     pub(in crate::store) fn create(path: &Path) -> Result<Self> {
         let action = "create";
         let name = path.file_name().ok_or_else(|| Error::invalid(format!("{} names no file", path.display())))?;
         let directory = parent(path).canonicalize().map_err(Error::io(action, Some(path)))?;
         let path = directory.join(name);
         let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path);
-        let file = file.map_err(Error::io(action, Some(&path)))?;
-        Self::lock(file, path, LOCK_PATIENCE)
+        match file {
+            Ok(file) => {
+                let locked = Self::lock(file, path, LOCK_PATIENCE)?;
+                // Another creation may have taken the file between its making and the lock.
+                let length = locked.file.metadata().map_err(Error::io(action, Some(&locked.path)))?.len();
+                if length == 0 { Ok(locked) } else { Err(Error::Locked { path: locked.path.clone() }) }
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                let exists = Error::io(action, Some(&path));
+                let locked = Self::open(&path, LOCK_PATIENCE)?;
+                if !locked.is_unborn().map_err(Error::io(action, Some(&path)))? {
+                    return Err(exists(error));
+                }
+                locked.file.set_len(0).map_err(Error::io(action, Some(&path)))?;
+                Ok(locked)
+            }
+            Err(error) => Err(Error::io(action, Some(&path))(error)),
+        }
+    }
+
+    /// Whether the file is what a creation leaves that was cut short: nothing can be in it.
+    fn is_unborn(&self) -> std::io::Result<bool> {
+        let length = self.file.metadata()?.len();
+        if length > UNBORN_BYTES {
+            return Ok(false);
+        }
+        let mut first = vec![0; length.min(PAGE_BYTES as u64) as usize];
+        self.medium().read_at(&mut first, 0)?;
+        Ok(first.iter().all(|&byte| byte == 0))
     }
 
     /// Opens the file that `path` names and locks it.
