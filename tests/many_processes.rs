@@ -21,6 +21,7 @@ fn chunks_at(sequence: u64) -> u32 {
 /// What each reading process does until it sees the last commit.
 fn read(path: &Path) {
     let index = Index::open(path).unwrap();
+    std::fs::write(path.with_extension(format!("ready-{}", std::process::id())), "").unwrap();
     let (mut seen, mut advanced) = (0, 0);
     loop {
         let snapshot = index.snapshot();
@@ -78,6 +79,15 @@ fn eight_readers_beside_a_writer() {
             Reaped(command.spawn().unwrap())
         })
         .collect();
+    // The writer begins when all have opened the file.
+    let ready = || {
+        let names = std::fs::read_dir(path.parent().unwrap()).unwrap();
+        names.filter(|name| name.as_ref().unwrap().path().to_string_lossy().contains("ready-")).count()
+    };
+    while ready() < READERS {
+        assert!(readers.iter_mut().all(|reader| reader.0.try_wait().unwrap().is_none()), "a reader ended early");
+        std::thread::sleep(Duration::from_millis(5));
+    }
     for at in 0..COMMITS {
         let text = format!("shared words of chunk {at}, mark{at}.");
         writer.append_chunk("book", &NewChunk::text(&text)).unwrap();

@@ -50,7 +50,11 @@ impl Report {
     fn note(&mut self, error: Error) -> Result<()> {
         match error {
             Error::Damaged { offset, what, detail } if self.findings.len() < FINDINGS => {
-                self.findings.push(Finding { offset, what, detail });
+                let finding = Finding { offset, what, detail };
+                // One damaged block may be met on several ways.
+                if !self.findings.contains(&finding) {
+                    self.findings.push(finding);
+                }
                 Ok(())
             }
             Error::Damaged { .. } => Ok(()),
