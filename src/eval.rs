@@ -146,7 +146,8 @@ impl Serialize for Evaluation {
 /// (`qrels/test.tsv`, positive scores). A question with `metadata.doc_id` is asked of that document, any other of all.
 ///
 /// # Errors
-/// [`Error::Io`] and [`Error::Line`] where the folder cannot be read, [`Error::NotFound`] for a question's document that
+/// [`Error::Io`] and [`Error::Line`] where the folder cannot be read, [`Error::Invalid`] where the index holds none of
+/// the chunks that are judged relevant, [`Error::NotFound`] for a question's document that
 /// the index does not have, and what [`Snapshot::search`] gives.
 pub fn evaluate(snapshot: &Snapshot, folder: &Path, options: &EvalOptions) -> Result<Evaluation> {
     if options.ks.is_empty() || options.ks.contains(&0) {
@@ -154,6 +155,13 @@ pub fn evaluate(snapshot: &Snapshot, folder: &Path, options: &EvalOptions) -> Re
     }
     let depth = options.ks.iter().copied().max().unwrap_or_default();
     let relevant = relevant(folder)?;
+    // Zeros for a folder that is another index's would look like a measurement.
+    let known = |id: &String| !matches!(snapshot.chunk(id), Err(Error::NotFound { .. }));
+    if !relevant.is_empty() && !relevant.values().flatten().any(known) {
+        return Err(Error::invalid(
+            "none of the chunks that are judged relevant is in this index; import the corpus first",
+        ));
+    }
     let mut scores = [Vec::new(), Vec::new()];
     for question in queries(folder)? {
         let Some(gold) = relevant.get(&question.id) else { continue };

@@ -143,5 +143,9 @@ fn an_evaluation_counts_what_it_should() {
     let again = evaluate(&snapshot, &data(), &EvalOptions::new().ks([1, 3])).unwrap();
     assert_eq!(evaluation, again);
     assert!(evaluate(&snapshot, &data(), &EvalOptions::new().ks([])).is_err());
+    let empty = folder.path("empty.plica");
+    drop(plica::Writer::create(&empty, &plica::Options::new()).unwrap());
+    let error = evaluate(&plica::Index::open(&empty).unwrap().snapshot(), &data(), &EvalOptions::new()).unwrap_err();
+    assert!(error.to_string().contains("import the corpus"), "{error}");
     assert!(evaluate(&snapshot, &folder.path("none"), &EvalOptions::new()).is_err());
 }

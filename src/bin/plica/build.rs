@@ -7,7 +7,7 @@ use crate::progress::Progress;
 use crate::signals;
 use crate::sources::{self, SourceFile};
 use crate::writing::{Ledger, exists, keep_if_used, model, open_or_create, options};
-use plica::ingest::{Built, Reader, Source};
+use plica::ingest::{Acknowledged, Built, Reader, Source};
 use plica::{Options, Writer};
 use std::cell::{Cell, RefCell};
 use std::io::Write;
@@ -101,6 +101,10 @@ pub fn append(arguments: &Append) -> Outcome {
         reader = reader.commit_every(chunks.get());
     }
     let added = ledger.settle(reader.again(arguments.again).append(&mut writer, &arguments.doc, &text))?;
+    if added == 0 {
+        // The commit that has it may never have been acknowledged.
+        ledger.acknowledge(Acknowledged { commit: writer.sequence(), chunks: writer.chunks() });
+    }
     drop(reader);
     drop(progress);
     let mut out = out.borrow_mut();
