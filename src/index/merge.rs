@@ -38,6 +38,8 @@ struct Plan {
 pub(super) fn step(writer: &mut Writer, own_bytes: u64) -> Result<()> {
     let start = writer.store.end();
     let budget = STEP_BYTES.max(own_bytes.saturating_mul(4));
+    #[cfg(test)]
+    let budget = writer.merge_budget.unwrap_or(budget);
     while let Some(plan) = plan(&writer.state) {
         let crowded = writer.state.segments.len() > CROWDED;
         let used = writer.store.end() - start;
@@ -244,4 +246,55 @@ fn rows<T>(
         }
     }
     Ok(out.into_values().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::ingest::EntityUpdate;
+    use crate::{Index, Limits, NewChunk, Options, Query, Writer};
+
+    /// One commit a chunk, each of which may merge `budget` bytes: the export, the bits of a search, and the most merges
+    /// that were under way at once.
+    fn write(budget: Option<u64>) -> (Vec<u8>, Vec<(String, u64)>, usize) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.plica");
+        let mut writer = Writer::create(&path, &Options::new().fanout(3)).unwrap();
+        writer.merge_budget = budget;
+        writer.add_document("a", "", "").unwrap();
+        writer.publish("a").unwrap();
+        let mut under_way = 0;
+        for at in 0..300u32 {
+            let words: Vec<String> = (0..30).map(|n| format!("w{}", (at * 31 + n * n * 7) % 400)).collect();
+            let id = format!("c{at}");
+            let chunk = NewChunk { external_id: Some(&id), ..NewChunk::text("") };
+            let appended = writer.append_chunk("a", &NewChunk { text: &words.join(" "), ..chunk }).unwrap();
+            let name = format!("Person {}", at % 37);
+            let update = EntityUpdate { name, descriptions: vec![words[3].clone()], ..EntityUpdate::default() };
+            writer.apply_update("a", appended.ordinal, &[update]).unwrap();
+            writer.commit().unwrap();
+            let merging = writer.state.segments.iter().filter(|segment| segment.merging > 0).count();
+            under_way = under_way.max(merging);
+            if at % 60 == 59 {
+                let report = Index::open(&path).unwrap().snapshot().check(&Limits::default()).unwrap();
+                assert!(report.findings.is_empty(), "{:#?}", report.findings);
+            }
+        }
+        let snapshot = Index::open(&path).unwrap().snapshot();
+        let mut export = Vec::new();
+        crate::interchange::export(&snapshot, &mut export).unwrap();
+        let answer = snapshot.search(&Query::new("w7 w14 w301 person 12").k(300)).unwrap();
+        let hits = answer.hits.into_iter().map(|hit| (hit.chunk, hit.score.to_bits())).collect();
+        (export, hits, under_way)
+    }
+
+    #[test]
+    fn a_merge_that_goes_on_over_many_commits_changes_no_answer() {
+        let (export, hits, whole) = write(None);
+        assert_eq!(whole, 0, "a merge of this size is done at once");
+        for budget in [1, 700, 5_000] {
+            let (other_export, other_hits, under_way) = write(Some(budget));
+            assert!(under_way > 0, "with {budget} bytes a commit no merge was left unfinished");
+            assert!(export == other_export && hits == other_hits, "{budget} bytes a commit");
+        }
+    }
 }

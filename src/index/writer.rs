@@ -81,6 +81,9 @@ pub struct Writer {
     pub(super) open: BTreeMap<u32, OpenDocument>,
     pub(super) dictionary: Dictionary,
     pub(super) cache: Arc<PageCache>,
+    /// Bytes that a commit may merge, where a test wants fewer.
+    #[cfg(test)]
+    pub(super) merge_budget: Option<u64>,
     recovered: Recovered,
     /// File end after the last commit, to know what a commit wrote.
     committed_end: u64,
@@ -140,6 +143,8 @@ impl Writer {
             open: BTreeMap::new(),
             dictionary,
             cache,
+            #[cfg(test)]
+            merge_budget: None,
             recovered,
             committed_end,
         })
