@@ -397,9 +397,7 @@ impl Writer {
             return Ok(text.clone());
         }
         if let Some(row) = self.texts.rows.iter().find(|row| row.chunk == chunk) {
-            let start = (row.offset + row.title_bytes) as usize;
-            let bytes = self.texts.raw.get(start..start + row.text_bytes as usize).unwrap_or_default();
-            return Ok(String::from_utf8_lossy(bytes).into_owned());
+            return Ok(self.texts.read(row)?.1);
         }
         let view = self.view();
         Ok(view.text(&view.text_row(chunk)?)?.1)

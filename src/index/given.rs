@@ -47,11 +47,7 @@ impl Writer {
     /// A chunk by its internal id.
     pub(crate) fn stored(&self, chunk: u32) -> Result<Stored> {
         if let Some(row) = self.texts.rows.iter().find(|row| row.chunk == chunk) {
-            let start = row.offset as usize;
-            let middle = start + row.title_bytes as usize;
-            let end = middle + row.text_bytes as usize;
-            let read = |range| String::from_utf8_lossy(self.texts.raw.get(range).unwrap_or_default()).into_owned();
-            let (title, text) = (read(start..middle), read(middle..end));
+            let (title, text) = self.texts.read(row)?;
             return Ok(Stored { title, text, span: row.span, external_id: row.external_id.clone() });
         }
         let view = self.view();

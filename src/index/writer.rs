@@ -44,6 +44,19 @@ pub(super) struct TextBuffer {
     pub(super) rows: Vec<TextRow>,
 }
 
+impl TextBuffer {
+    /// Title and text of a row.
+    pub(super) fn read(&self, row: &TextRow) -> Result<(String, String)> {
+        let start = row.offset as usize;
+        let middle = start + row.title_bytes as usize;
+        let end = middle + row.text_bytes as usize;
+        let read = |range| self.raw.get(range).and_then(|bytes| std::str::from_utf8(bytes).ok()).map(str::to_owned);
+        read(start..middle).zip(read(middle..end)).ok_or(Error::Unusable {
+            reason: "the texts that wait to be written do not fit their rows; drop this writer and open another",
+        })
+    }
+}
+
 /// What opening a writer found and did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
