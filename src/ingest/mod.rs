@@ -1,8 +1,14 @@
-//! Reading documents into an index: the loop that calls a model for each chunk and each fold.
+//! Reading documents into an index: the loop that calls a model for each chunk and each fold; and compiling what was
+//! read into outlines and records.
 
 mod build;
 pub mod builtin;
+mod compiler;
 mod model;
 
 pub use build::{Acknowledged, Built, Reader, Source};
+pub use compiler::{
+    Category, Compiler, DiscoverInput, ExtractInput, Extracted, Extractor, FieldUpdate, KnownEntity, RecordInput,
+    RecordKind, RecordUpdate, Schema, SubjectUpdate,
+};
 pub use model::{EntityUpdate, FoldInput, HistoryUnit, Model, Recalled, UpdateInput};
