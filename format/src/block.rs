@@ -9,7 +9,7 @@ use crate::FormatError;
 use crate::bytes::{Reader, put_varint};
 use crate::limits::{
     BLOCK_ALIGN_BYTES, BLOCK_RAW_BYTES, COMMIT_RAW_BYTES, EXPANSION_RATIO, EXPANSION_SLACK_BYTES, FIRST_BLOCK_OFFSET,
-    LEAF_RAW_BYTES, OFFSET_BOUND, SEPARATOR_RAW_BYTES,
+    LEAF_RAW_BYTES, OFFSET_BOUND, OUTLINE_PAGE_BYTES, SEPARATOR_RAW_BYTES,
 };
 
 /// Bytes of a block header.
@@ -42,11 +42,13 @@ pub enum BlockKind {
     Postings = 7,
     /// A document's long title and its metadata ([`crate::document`]).
     Metadata = 8,
+    /// A page of a document's outline ([`crate::outline`]).
+    Outline = 9,
 }
 
 impl BlockKind {
     /// All kinds, in the order of their numbers.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Padding,
         Self::Commit,
         Self::Leaf,
@@ -56,6 +58,7 @@ impl BlockKind {
         Self::Value,
         Self::Postings,
         Self::Metadata,
+        Self::Outline,
     ];
 
     /// The kind with this number.
@@ -75,6 +78,7 @@ impl BlockKind {
             Self::Value => "value",
             Self::Postings => "postings",
             Self::Metadata => "metadata",
+            Self::Outline => "outline",
         }
     }
 
@@ -85,6 +89,7 @@ impl BlockKind {
             Self::Separator => SEPARATOR_RAW_BYTES,
             Self::Leaf | Self::Value | Self::Postings => LEAF_RAW_BYTES,
             Self::Fold | Self::Metadata => LEAF_RAW_BYTES.saturating_mul(2),
+            Self::Outline => OUTLINE_PAGE_BYTES,
             Self::Padding | Self::Text => BLOCK_RAW_BYTES,
         }
     }

@@ -20,6 +20,10 @@
 //! | [`DOCUMENT_ENTITIES`] | document u32, entity / 65,536 u16 | [`crate::idset`] | union |
 //! | [`ENTITY_DESCRIPTION`] | entity u32, first 16 bytes of the description's blake3 | empty | the newer |
 //! | [`SUMMARY_ROWS`] | unit / 64, u32 | [`crate::entity`] lengths | rows by unit, the newer |
+//! | [`OUTLINE`] | document u32 | [`crate::outline_head`] head | the newer |
+//! | [`CATEGORY`] | document u32, 16 bytes: hash of the path | [`crate::outline_head`] category | the newer |
+//! | [`SUBJECT_NAME`] | document u32, bounded key, 0, 16 bytes: hash of the category's path | 1, or 0 where it is gone | the newer |
+//! | [`PAGE_SUMMARY`] | document u32, 16 bytes: hash of a page's content | summary | the newer |
 //! | [`POSTINGS`] + field | term | [`crate::postings`] value | by id, the newer |
 //!
 //! A key that ends in a document or a piece number is told from a longer key with the same start by its length.
@@ -52,6 +56,14 @@ pub const DOCUMENT_ENTITIES: u8 = 0x35;
 pub const ENTITY_DESCRIPTION: u8 = 0x36;
 /// Token count of each level-1 summary.
 pub const SUMMARY_ROWS: u8 = 0x40;
+/// Head of a document's outline.
+pub const OUTLINE: u8 = 0x60;
+/// A category of an outline, by the hash of its path.
+pub const CATEGORY: u8 = 0x61;
+/// Categories that have a subject of this name.
+pub const SUBJECT_NAME: u8 = 0x62;
+/// A summary that a page of an outline was given, by the hash of its content.
+pub const PAGE_SUMMARY: u8 = 0x63;
 /// Postings of a term; the field's number is added.
 pub const POSTINGS: u8 = 0x50;
 
@@ -115,6 +127,7 @@ pub enum Merge {
 pub fn merge_rule(key: &[u8]) -> Option<Merge> {
     Some(match *key.first()? {
         DOCUMENT | DOCUMENT_ID | EXTERNAL_ID | ENTITY_PART | ENTITY_NAME | ENTITY_DESCRIPTION => Merge::Newest,
+        OUTLINE | CATEGORY | SUBJECT_NAME | PAGE_SUMMARY => Merge::Newest,
         CHUNK_ENTITIES | ENTITY_ALIAS | ENTITY_CHUNKS | DOCUMENT_ENTITIES => Merge::Union,
         CHUNK_PLACES => Merge::Places,
         CHUNK_TEXTS => Merge::Texts,
@@ -167,6 +180,21 @@ pub fn entity_alias(scope: u32, key: &str) -> Vec<u8> {
 pub fn entity_description(entity: u32, hash: &[u8; 16]) -> Vec<u8> {
     let mut key = numbered(ENTITY_DESCRIPTION, entity);
     key.extend_from_slice(hash);
+    key
+}
+
+/// Key that ends in a hash of 16 bytes: a category, a page summary.
+pub fn hashed(kind: u8, document: u32, hash: &[u8; 16]) -> Vec<u8> {
+    let mut key = numbered(kind, document);
+    key.extend_from_slice(hash);
+    key
+}
+
+/// Start of the keys of a subject's name; the hash of its category's path follows.
+pub fn subject_name(document: u32, bounded: &str) -> Vec<u8> {
+    let mut key = numbered(SUBJECT_NAME, document);
+    key.extend_from_slice(bounded.as_bytes());
+    key.push(0);
     key
 }
 

@@ -46,6 +46,8 @@ pub mod idset;
 pub mod key;
 pub mod leaf;
 pub mod limits;
+pub mod outline;
+pub mod outline_head;
 pub mod page;
 pub mod postings;
 pub mod separator;

@@ -53,3 +53,26 @@ pub const TOKEN_BYTES: usize = 255;
 pub const EXPANSION_RATIO: u64 = 64;
 /// See [`EXPANSION_RATIO`].
 pub const EXPANSION_SLACK_BYTES: u64 = 4 << 10;
+
+/// Categories above a subject.
+pub const OUTLINE_DEPTH: usize = 16;
+/// Entries of a page of an outline.
+pub const OUTLINE_ENTRIES: usize = 64;
+/// Levels of the pages of one node of an outline.
+pub const OUTLINE_LEVELS: u8 = 32;
+/// Greatest raw payload of a page of an outline.
+pub const OUTLINE_PAGE_BYTES: usize = 128 << 10;
+/// A value of a field; a longer one is kept as its span.
+pub const VALUE_BYTES: usize = 4 << 10;
+/// Values of one subject.
+pub const SUBJECT_VALUES: usize = 1 << 16;
+/// Links of one subject.
+pub const SUBJECT_LINKS: usize = 256;
+/// The summary of a page of an outline.
+pub const PAGE_SUMMARY_BYTES: usize = 1 << 10;
+/// Names of the fields to record under one category.
+pub const CATEGORY_FIELDS: usize = 256;
+/// What a compiler hands on from piece to piece.
+pub const CONTEXT_BYTES: usize = 1 << 10;
+/// Longest key by which the entries of an outline are ordered.
+pub const ORDER_KEY_BYTES: usize = 3 << 10;

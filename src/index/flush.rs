@@ -16,6 +16,7 @@ use plica_format::state::Segment;
 /// Writes all that is in memory; afterwards the segment is the newest of the state.
 pub(super) fn flush(writer: &mut Writer) -> Result<()> {
     writer.write_texts()?;
+    super::outline::write_outlines(writer)?;
     for (&number, open) in &mut writer.open {
         if !open.dirty {
             continue;
@@ -130,6 +131,11 @@ pub(super) fn flush(writer: &mut Writer) -> Result<()> {
             let stored = store_value(store, &value)?;
             segment.push(store, &key::named(field.kind(), term.as_bytes()), &stored)?;
         }
+    }
+    // Kinds behind the postings, in the order of their numbers.
+    for (key, value) in delta.values.range(vec![key::OUTLINE]..) {
+        let stored = store_value(store, value)?;
+        segment.push(store, key, &stored)?;
     }
     if let Some(root) = segment.finish(store)? {
         let bytes = store.end() - start;

@@ -1,6 +1,7 @@
 //! The index: transactions, documents, the entity memory, segments and their merging, and reading it all back.
 
 mod check;
+mod compile;
 mod delta;
 mod documents;
 mod entities;
@@ -11,6 +12,7 @@ mod memory;
 mod merge;
 mod open;
 mod options;
+pub(crate) mod outline;
 mod reach;
 mod snapshot;
 mod stat;
@@ -26,6 +28,7 @@ pub(crate) use given::{Stored, ordinal_of};
 pub use log::CommitInfo;
 pub use open::{Index, ReadOptions, Refreshed, SourceKind};
 pub use options::{Durability, MemoryScope, Options};
+pub use outline::{PageInput, PageSummarizer, TermSummarizer};
 pub use snapshot::{Chunk, Document, Snapshot};
 pub use stat::{Bytes, Calls, DocumentStat, Stat};
 pub use tree::{Entry, Page};

@@ -47,12 +47,33 @@ fn number(bytes: &[u8]) -> Result<u32, FormatError> {
 
 impl<'a> View<'a> {
     /// The newest value of `key`.
-    fn newest<T>(&self, key: &[u8], decode: impl Fn(&[u8]) -> Result<T, FormatError>) -> Result<Option<T>> {
+    pub(crate) fn newest<T>(&self, key: &[u8], decode: impl Fn(&[u8]) -> Result<T, FormatError>) -> Result<Option<T>> {
         let kind = key.first().copied().unwrap_or_default();
         if let Some(value) = self.delta.and_then(|delta| delta.values.get(key)) {
             return decode(value).map(Some).map_err(damaged_value(kind));
         }
         self.dictionary.newest(key, |value| decode(value).map_err(damaged_value(kind)))
+    }
+
+    /// Hands the newest value of every key that starts with `prefix` to `sink`. A key may come several times; the last
+    /// counts.
+    pub(crate) fn each_newest<T>(
+        &self,
+        prefix: &[u8],
+        decode: impl Fn(&[u8]) -> Result<T, FormatError>,
+        mut sink: impl FnMut(Vec<u8>, T),
+    ) -> Result<()> {
+        let kind = prefix.first().copied().unwrap_or_default();
+        self.dictionary.each_with_prefix(prefix, |key, value| {
+            sink(key.to_vec(), decode(value).map_err(damaged_value(kind))?);
+            Ok(())
+        })?;
+        if let Some(delta) = self.delta {
+            for (key, value) in delta.values.range(prefix.to_vec()..).take_while(|(key, _)| key.starts_with(prefix)) {
+                sink(key.clone(), decode(value).map_err(damaged_value(kind))?);
+            }
+        }
+        Ok(())
     }
 
     /// The head of a document.

@@ -92,6 +92,9 @@ pub struct Writer {
     pub(super) delta: Delta,
     pub(super) texts: TextBuffer,
     pub(super) open: BTreeMap<u32, OpenDocument>,
+    /// Outlines with changes that are not written.
+    pub(super) outlines: BTreeMap<u32, super::outline::PendingOutline>,
+    pub(super) summarizer: super::outline::Summarizer,
     pub(super) dictionary: Dictionary,
     pub(super) cache: Arc<PageCache>,
     /// Bytes that a commit may merge, where a test wants fewer.
@@ -154,6 +157,8 @@ impl Writer {
             delta: Delta::default(),
             texts: TextBuffer::default(),
             open: BTreeMap::new(),
+            outlines: BTreeMap::new(),
+            summarizer: super::outline::Summarizer::default(),
             dictionary,
             cache,
             #[cfg(test)]
@@ -185,7 +190,10 @@ impl Writer {
 
     /// Whether something was added since the last commit.
     pub fn has_changes(&self) -> bool {
-        !self.delta.is_empty() || self.store.end() != self.committed_end || self.open.values().any(|d| d.dirty)
+        !self.delta.is_empty()
+            || self.store.end() != self.committed_end
+            || self.open.values().any(|d| d.dirty)
+            || self.outlines.values().any(|outline| outline.dirty)
     }
 
     /// Commits what was added since the last commit and gives the sequence number. Without additions nothing is
@@ -245,6 +253,7 @@ impl Writer {
         self.delta = Delta::default();
         self.texts = TextBuffer::default();
         self.open.clear();
+        self.outlines.clear();
         let head = self.store.head().clone();
         self.state = decode_state(&head)?;
         self.refresh_dictionary()
@@ -262,7 +271,7 @@ impl Writer {
     /// Flushes where the memory budget is reached.
     pub(super) fn flush_if_full(&mut self) -> Result<()> {
         let pages: usize = self.open.len() * 1024;
-        if self.delta.bytes() + self.texts.raw.len() + pages > self.options.memory_budget_bytes {
+        if self.delta.bytes() + self.texts.raw.len() + pages + self.outline_bytes() > self.options.memory_budget_bytes {
             self.flush()?;
         }
         Ok(())

@@ -3,10 +3,13 @@
 
 mod build;
 pub mod builtin;
+mod compile;
 mod compiler;
 mod model;
 
 pub use build::{Acknowledged, Built, Reader, Source};
+pub(crate) use compile::Piece;
+pub use compile::{Compile, Compiled, OVERLAP_CHARACTERS, PIECE_CHARACTERS};
 pub use compiler::{
     Category, Compiler, DiscoverInput, ExtractInput, Extracted, Extractor, FieldUpdate, KnownEntity, RecordInput,
     RecordKind, RecordUpdate, Schema, SubjectUpdate,
