@@ -49,6 +49,7 @@ pub mod eval;
 mod index;
 pub mod ingest;
 pub mod interchange;
+pub mod records;
 pub mod search;
 mod store;
 pub mod text;

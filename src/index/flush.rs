@@ -32,6 +32,7 @@ pub(super) fn flush(writer: &mut Writer) -> Result<()> {
     if writer.delta.is_empty() {
         return Ok(());
     }
+    super::records::write_counts(writer)?;
     let start = writer.store.end();
     let mut delta = std::mem::take(&mut writer.delta);
     let store = &mut writer.store;
@@ -117,7 +118,7 @@ pub(super) fn flush(writer: &mut Writer) -> Result<()> {
                     push(store, &block_key(kind, rows.first().map(|r| r.unit), ROWS_A_BLOCK), &value)?;
                 }
             }
-            Some(key::Merge::Postings) | None => {}
+            Some(key::Merge::Postings | key::Merge::Standing) | None => {}
         }
     }
     for (field, terms) in Field::ALL.into_iter().zip(&mut delta.postings) {
@@ -130,6 +131,10 @@ pub(super) fn flush(writer: &mut Writer) -> Result<()> {
             let stored = store_value(store, &value)?;
             segment.push(store, &key::named(field.kind(), term.as_bytes()), &stored)?;
         }
+    }
+    for (key, value) in delta.values.range(vec![key::RECORD]..vec![key::RECORD_KINDS + 1]) {
+        let stored = store_value(store, value)?;
+        segment.push(store, key, &stored)?;
     }
     if let Some(root) = segment.finish(store)? {
         let bytes = store.end() - start;

@@ -183,13 +183,16 @@ fn merge_values(
     let damaged = damaged_value(kind);
     let rule = key::merge_rule(key)
         .ok_or_else(|| damaged(FormatError::new("key", 0, "a known kind of key", format_args!("{kind:#04x}"))))?;
+    if rule == Merge::Standing {
+        return Ok(values.pop().filter(|value| !(oldest && value.is_empty())));
+    }
     if values.len() == 1 && rule != Merge::Postings || rule == Merge::Newest {
         return Ok(values.pop());
     }
     let block = key::first_number(key).unwrap_or_default();
     let mut out = Vec::new();
     match rule {
-        Merge::Newest => {}
+        Merge::Newest | Merge::Standing => {}
         Merge::Union => {
             let mut ids = BTreeSet::new();
             for value in &values {

@@ -12,6 +12,7 @@ mod merge;
 mod open;
 mod options;
 mod reach;
+pub(crate) mod records;
 mod snapshot;
 mod stat;
 mod tail;
