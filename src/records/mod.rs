@@ -11,10 +11,16 @@
 //!
 //! What is answered depends on the records that stand, not on the order or the commits in which they came.
 
+mod fuzzy;
+mod names;
 mod query;
+mod rank;
 mod reading;
+mod score;
+mod vocabulary;
 
 pub use query::{Fallback, Passage, Record, RecordAnswer, RecordQuery, RecordWeights, ScoredRecord};
+pub use vocabulary::{FieldValue, RecordField, VocabularyQuery};
 
 use crate::Result;
 use crate::index::Snapshot;
