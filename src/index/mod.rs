@@ -1,6 +1,7 @@
 //! The index: transactions, documents, the entity memory, segments and their merging, and reading it all back.
 
 mod check;
+mod check_records;
 mod delta;
 mod documents;
 mod entities;

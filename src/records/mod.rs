@@ -12,6 +12,7 @@
 //! What is answered depends on the records that stand, not on the order or the commits in which they came.
 
 mod fuzzy;
+mod hops;
 mod names;
 mod query;
 mod rank;
@@ -19,6 +20,7 @@ mod reading;
 mod score;
 mod vocabulary;
 
+pub use hops::{Hop, HopAnswer, HopCondition, HopFields, HopMode, HopOptions, Plan};
 pub use query::{Fallback, Passage, Record, RecordAnswer, RecordQuery, RecordWeights, ScoredRecord};
 pub use vocabulary::{FieldValue, RecordField, VocabularyQuery};
 
@@ -59,11 +61,23 @@ impl Snapshot {
         Ok(found.into_iter().map(|(_, record)| record).collect())
     }
 
-    /// Hands every record of a document to `sink`, in the order of its compared entity and label.
+    /// How many records a document has.
+    pub(crate) fn count_records_of(&self, head: &DocumentHead) -> Result<u64> {
+        let mut count = 0;
+        let start = key::numbered(key::RECORD_OF_DOCUMENT, head.number);
+        self.view().dictionary.each_newest(&start, b"", |_, value| {
+            count += u64::from(!value.is_empty());
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(count)
+    }
+
+    /// Hands every record of a document to `sink`, in the order of its compared entity and label, with the ordinals of
+    /// its chunks.
     pub(crate) fn each_record_of(
         &self,
         head: &DocumentHead,
-        mut sink: impl FnMut(&RecordRow<'_>) -> Result<()>,
+        mut sink: impl FnMut(&RecordRow<'_>, &[u32]) -> Result<()>,
     ) -> Result<()> {
         let limits = Default::default();
         let reading = Reading::new(self, &limits)?;
@@ -71,7 +85,10 @@ impl Snapshot {
             &key::numbered(key::RECORD_OF_DOCUMENT, head.number),
             |_, _| true,
             |found| {
-                sink(&found.decoded()?)?;
+                let row = found.decoded()?;
+                let ordinals =
+                    row.chunks.iter().map(|&chunk| reading.ordinal(head, chunk)).collect::<Result<Vec<_>>>()?;
+                sink(&row, &ordinals)?;
                 Ok(ControlFlow::Continue(()))
             },
         )

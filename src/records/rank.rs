@@ -35,6 +35,11 @@ pub(super) struct Candidate {
 }
 
 impl Candidate {
+    /// Its place in the order of keys; with its document, what makes it the record that it is.
+    pub(super) fn place(&self) -> &Place {
+        &self.place
+    }
+
     pub(super) fn decoded(&self) -> Result<RecordRow<'_>> {
         RecordRow::decode(&self.row).map_err(damaged_value(key::RECORD))
     }

@@ -195,26 +195,6 @@ impl Snapshot {
         }
         Ok(out)
     }
-
-    /// Records of the documents that readers see.
-    pub(crate) fn count_records(&self) -> Result<u64> {
-        let limits = Limits::default();
-        let reading = Reading::new(self, &limits)?;
-        if reading.counts_are_exact() {
-            let kinds = reading.kept_counts(RecordField::Kind, None, "")?;
-            return Ok(kinds.iter().map(|(_, counted)| counted.count).sum());
-        }
-        let mut count = 0;
-        reading.each(
-            &[key::RECORD],
-            |_, _| true,
-            |_| {
-                count += 1;
-                Ok(ControlFlow::Continue(()))
-            },
-        )?;
-        Ok(count)
-    }
 }
 
 impl Reading<'_> {
