@@ -73,7 +73,7 @@ pub(super) struct SummaryLine {
 #[serde(deny_unknown_fields)]
 pub(super) struct RecordLine {
     #[serde(rename = "type")]
-    _type: String,
+    kind_of_line: Option<String>,
     pub(super) doc: String,
     pub(super) entity: Option<String>,
     pub(super) entity_type: Option<String>,
@@ -115,6 +115,23 @@ impl RecordLine {
             valid: self.valid.take().unwrap_or_default(),
         })
     }
+}
+
+/// Reads a record line by itself: the id of its document, and the record. `"type"` may be left out; chunks are not
+/// looked at. So a line of an export names the record to remove or correct.
+///
+/// ```
+/// let line = r#"{"doc":"pride","entity":"Jane Bennet","label":"sister_of","value":"Lydia Bennet","kind":"relation"}"#;
+/// let (document, record) = plica::interchange::record(line)?;
+/// assert_eq!((document.as_str(), record.value.as_str()), ("pride", "Lydia Bennet"));
+/// # Ok::<(), plica::Error>(())
+/// ```
+pub fn record(line: &str) -> Result<(String, RecordUpdate)> {
+    let mut line: RecordLine = parse(line.trim())?;
+    if let Some(other) = line.kind_of_line.as_deref().filter(|kind| *kind != "record") {
+        return Err(Error::invalid(format!("a line of type {other:?}; expected a record")));
+    }
+    Ok((std::mem::take(&mut line.doc), line.record()?))
 }
 
 /// A line.

@@ -24,4 +24,4 @@ pub use beir::{BeirImported, import_beir};
 pub(crate) use beir::{queries, relevant};
 pub use export::export;
 pub use import::{ImportOptions, Imported, import};
-pub use line::{Again, LINE_BYTES, Stated, stated};
+pub use line::{Again, LINE_BYTES, Stated, record, stated};

@@ -96,10 +96,10 @@ pub struct RecordQuery {
     pub condition_label: Option<String>,
     /// Value of the condition.
     pub condition_value: Option<String>,
-    /// Whether entity, type, label, coarse label and value are given by their beginnings (in a ranking: the entity).
+    /// Whether entity, type, label, coarse label and value are given by their beginnings.
     pub prefix: bool,
     /// Edits by which the entity's name may differ: 0, 1 or 2 characters inserted, left out or exchanged. With
-    /// [`RecordQuery::prefix`], a beginning of the name may.
+    /// [`RecordQuery::prefix`], a beginning of the name may. Only a ranking takes it.
     pub fuzzy: u8,
     /// Weights of a ranking.
     pub weights: RecordWeights,
@@ -259,7 +259,7 @@ pub struct Passage {
 pub struct Fallback {
     /// Other names, from the entity memory, under which the entity's records were found.
     pub names: Vec<String>,
-    /// Whether entities with a similar name, or one that goes on, were taken.
+    /// Whether entities with a similar name were taken.
     pub similar: bool,
     /// Whether an entity had no such label, and labels that share a word were taken.
     pub label: bool,

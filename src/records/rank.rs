@@ -185,6 +185,14 @@ pub(super) fn rank(reading: &Reading<'_>, query: &RecordQuery, all: bool) -> Res
     let ranking = Ranking { reading, scorer: Scorer::new(query), filter, query, all };
     let mut fallback = Fallback::default();
     let mut best = match (&query.entity, &query.label, &query.value) {
+        _ if query.prefix && query.fuzzy == 0 => {
+            let mut best = Best::new(query);
+            reading.each_match(&ranking.filter, |found, row| {
+                best.add(found, row, 1.0);
+                Ok(ControlFlow::Continue(()))
+            })?;
+            best
+        }
         (Some(entity), _, _) => ranking.by_entity(entity, &mut fallback)?,
         (None, Some(label), _) => ranking.by_label(label, &mut fallback)?,
         (None, None, Some(value)) => ranking.by_value(value)?,
@@ -271,7 +279,7 @@ impl Ranking<'_> {
         }
         let (mut best, near) = group.close();
         fallback.label |= near;
-        if self.query.prefix || self.query.fuzzy > 0 {
+        if self.query.fuzzy > 0 {
             for (name, edits) in self.reading.similar(entity, self.query.fuzzy, self.query.prefix)? {
                 if name == own {
                     continue;
@@ -356,7 +364,8 @@ impl Snapshot {
     /// ([`RecordQuery::weights`]): the entity by its name or an alias; the type exactly, where the record has one; the
     /// label exactly or by its coarse label, and by shared words only where the entity has no such label; the value and
     /// the condition by containment, shared words or beginnings. Records below the floor are left out. A passage takes
-    /// the best score of its records.
+    /// the best score of its records. With [`RecordQuery::prefix`] and no edits, every record that
+    /// [`Snapshot::look_up`] finds has score 1.
     ///
     /// # Errors
     /// As of [`Snapshot::look_up`]; [`Error::Limit`](crate::Error::Limit) for more than 2 edits.
