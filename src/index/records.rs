@@ -115,8 +115,7 @@ impl Symbols {
     }
 
     fn coarse_key(&self, document: u32) -> Option<Vec<u8>> {
-        let leads = !self.coarse.is_empty() && self.coarse != self.label;
-        leads.then(|| self.key(document).by_coarse(self.coarse.as_bytes()))
+        (!self.coarse.is_empty()).then(|| self.key(document).by_coarse(self.coarse.as_bytes()))
     }
 
     /// The keys of the counts that count it.

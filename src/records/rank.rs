@@ -299,7 +299,13 @@ impl Ranking<'_> {
         let own = bounded(label_symbol(label));
         let mut group = Group::new(self.query);
         self.each(&key::parted(key::RECORD_BY_LABEL, &[own.as_bytes()]), 0.0, &mut group)?;
-        self.each(&key::parted(key::RECORD_BY_COARSE, &[own.as_bytes()]), 0.0, &mut group)?;
+        // Those whose label it is, too, were taken.
+        let document = self.filter.document;
+        self.reading.each(
+            &key::parted(key::RECORD_BY_COARSE, &[own.as_bytes()]),
+            |key, _| key.label != own.as_bytes() && document.is_none_or(|document| document == key.document),
+            |found| self.take(found, &found.decoded()?, 0.0, &mut group),
+        )?;
         if !group.same.seen {
             let mut near = Vec::new();
             self.reading.view.dictionary.each_newest(&[key::RECORD_LABELS], b"", |bytes, count| {
