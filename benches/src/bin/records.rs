@@ -1,10 +1,12 @@
 //! A million records: look-up by entity and label, vocabularies, similar names, bytes, time and memory.
+//!
+//! `records [COUNT [SEGMENTS,… [FOLDER]]]`: indexes that FOLDER has already are not built again, and stay.
 
 use plica::ingest::{RecordKind, RecordUpdate};
 use plica::records::{RecordField, RecordQuery, VocabularyQuery};
 use plica::{Index, NewChunk, Options, Snapshot, Writer};
 use plica_benches::{Random, word};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Records of an entity on average.
@@ -39,7 +41,7 @@ fn name(entity: u32) -> String {
     format!("Person {} {}", word(entity), word(entity / 7 + 3))
 }
 
-/// Builds an index whose last `segments` - 1 commits are small, so that they stay segments of their own.
+/// Builds an index of one large segment and `segments` - 1 small ones.
 fn build(path: &Path, count: u32, segments: u32) -> plica::Result<f64> {
     let mut writer = Writer::create(path, &Options::new())?;
     writer.add_document("book", "", "")?;
@@ -47,7 +49,6 @@ fn build(path: &Path, count: u32, segments: u32) -> plica::Result<f64> {
         writer.append_chunk("book", &NewChunk::text(&format!("Passage {at} of the book.")))?;
     }
     writer.publish("book")?;
-    writer.commit()?;
     let start = Instant::now();
     let last = (segments - 1) * 1000;
     for at in 0..count {
@@ -58,7 +59,6 @@ fn build(path: &Path, count: u32, segments: u32) -> plica::Result<f64> {
             writer.commit()?;
         }
     }
-    writer.commit()?;
     Ok(start.elapsed().as_secs_f64())
 }
 
@@ -86,9 +86,8 @@ fn measure(snapshot: &Snapshot, count: u32, rounds: u32) -> plica::Result<Vec<(&
         .map(|record| RecordQuery::new().entity(record.entity).label(record.label))
         .collect();
     let ranked = questions.clone();
-    let vocabularies: Vec<VocabularyQuery> = (0..rounds)
-        .map(|at| VocabularyQuery::new(RecordField::Label).entity(asked(at).entity))
-        .collect();
+    let vocabularies: Vec<VocabularyQuery> =
+        (0..rounds).map(|at| VocabularyQuery::new(RecordField::Label).entity(asked(at).entity)).collect();
     let similar: Vec<RecordQuery> = (0..rounds)
         .map(|at| {
             let mut name = asked(at).entity;
@@ -96,9 +95,8 @@ fn measure(snapshot: &Snapshot, count: u32, rounds: u32) -> plica::Result<Vec<(&
             RecordQuery::new().entity(name).fuzzy(1)
         })
         .collect();
-    let prefixes: Vec<RecordQuery> = (0..rounds)
-        .map(|at| RecordQuery::new().entity(asked(at).entity).prefix(true))
-        .collect();
+    let prefixes: Vec<RecordQuery> =
+        (0..rounds).map(|at| RecordQuery::new().entity(asked(at).entity).prefix(true)).collect();
     let values: Vec<RecordQuery> = (0..rounds)
         .map(|at| {
             let record = asked(at);
@@ -113,10 +111,7 @@ fn measure(snapshot: &Snapshot, count: u32, rounds: u32) -> plica::Result<Vec<(&
         ("ranked, with passages", micros(rounds / 4, |at| Ok(snapshot.records(&ranked[at as usize])?.passages.len()))?),
         ("labels of an entity", micros(rounds, |at| Ok(snapshot.vocabulary(&vocabularies[at as usize])?.len()))?),
         ("one edit", micros(few, |at| Ok(snapshot.records(&similar[at as usize])?.records.len()))?),
-        (
-            "all labels",
-            micros(few, |_| Ok(snapshot.vocabulary(&VocabularyQuery::new(RecordField::Label))?.len()))?,
-        ),
+        ("all labels", micros(few, |_| Ok(snapshot.vocabulary(&VocabularyQuery::new(RecordField::Label))?.len()))?),
     ])
 }
 
@@ -129,28 +124,34 @@ fn peak() -> String {
 }
 
 fn main() -> plica::Result<()> {
-    let count: u32 = std::env::args().nth(1).map_or(1_000_000, |count| count.parse().expect("COUNT is a number"));
-    let folder = std::env::temp_dir().join(format!("plica-records-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("a temporary folder");
+    let mut arguments = std::env::args().skip(1);
+    let count: u32 = arguments.next().map_or(1_000_000, |count| count.parse().expect("COUNT is a number"));
+    let segments = arguments.next().unwrap_or("1,2,4,7".to_owned());
+    let kept = arguments.next().map(PathBuf::from);
+    let folder = kept.clone().unwrap_or(std::env::temp_dir().join(format!("plica-records-{}", std::process::id())));
+    std::fs::create_dir_all(&folder).expect("a folder");
     println!("records | segments | what | median us | 99 % us | found");
-    for segments in [1u32, 2, 4, 8] {
-        let path = folder.join(format!("{segments}.plica"));
-        let seconds = build(&path, count, segments)?;
+    for segments in segments.split(',').map(|segments| segments.parse().expect("SEGMENTS are numbers")) {
+        let path = folder.join(format!("{count}-{segments}.plica"));
+        let seconds = if path.exists() { 0.0 } else { build(&path, count, segments)? };
         let snapshot = Index::open(&path)?.snapshot();
         let stat = snapshot.stat()?;
         println!(
-            "{} | {} | {:.1} s to build, {} live bytes a record, peak {}",
+            "{} | {} | {seconds:.1} s to build, {} bytes a record, peak {}",
             stat.records,
             stat.segments,
-            seconds,
             stat.bytes.live / stat.records.max(1),
             peak()
         );
         for (what, (median, late, found)) in measure(&snapshot, count, 20_000)? {
             println!("{} | {} | {what} | {median:.2} | {late:.2} | {found:.1}", stat.records, stat.segments);
         }
-        std::fs::remove_file(&path).expect("the index is removed");
+        if kept.is_none() {
+            std::fs::remove_file(&path).expect("the index is removed");
+        }
     }
-    std::fs::remove_dir_all(&folder).expect("the temporary folder is removed");
+    if kept.is_none() {
+        std::fs::remove_dir_all(&folder).expect("the temporary folder is removed");
+    }
     Ok(())
 }
