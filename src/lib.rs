@@ -50,6 +50,7 @@ mod index;
 pub mod ingest;
 pub mod interchange;
 pub mod outline;
+pub mod records;
 pub mod search;
 mod store;
 pub mod text;

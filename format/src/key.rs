@@ -67,6 +67,23 @@ pub const PAGE_SUMMARY: u8 = 0x63;
 /// Postings of a term; the field's number is added.
 pub const POSTINGS: u8 = 0x50;
 
+/// Row of a record, by entity and label.
+pub const RECORD: u8 = 0x70;
+/// Records of a document.
+pub const RECORD_OF_DOCUMENT: u8 = 0x71;
+/// Records, by label and value.
+pub const RECORD_BY_LABEL: u8 = 0x72;
+/// Records, by value.
+pub const RECORD_BY_VALUE: u8 = 0x73;
+/// Records, by coarse label.
+pub const RECORD_BY_COARSE: u8 = 0x74;
+/// Number of records, by type and entity.
+pub const RECORD_TYPES: u8 = 0x75;
+/// Number of records, by label.
+pub const RECORD_LABELS: u8 = 0x76;
+/// Number of records, by kind.
+pub const RECORD_KINDS: u8 = 0x77;
+
 /// Rows of one [`CHUNK_PLACES`] value.
 pub const PLACES_A_BLOCK: u32 = 256;
 /// Rows of one [`CHUNK_TEXTS`] value; few enough that it fits a block whatever the external ids.
@@ -121,6 +138,8 @@ pub enum Merge {
     SummaryRows,
     /// Posting lists.
     Postings,
+    /// The newest stands; an empty value says that the key is gone.
+    Standing,
 }
 
 /// The merge rule of a key, or `None` where its kind byte is unknown.
@@ -134,6 +153,7 @@ pub fn merge_rule(key: &[u8]) -> Option<Merge> {
         ENTITY_ROWS => Merge::EntityRows,
         SUMMARY_ROWS => Merge::SummaryRows,
         0x50..=0x54 => Merge::Postings,
+        RECORD..=RECORD_KINDS => Merge::Standing,
         _ => return None,
     })
 }
@@ -218,4 +238,137 @@ pub fn last_number(key: &[u8]) -> Option<u32> {
 /// The number after the kind byte.
 pub fn first_number(key: &[u8]) -> Option<u32> {
     key.get(1..)?.first_chunk::<4>().map(|bytes| u32::from_be_bytes(*bytes))
+}
+
+/// First bytes of the BLAKE3 hash of a record's fields that its keys have.
+pub const RECORD_HASH_BYTES: usize = 16;
+
+/// What the keys of a record are made of, in compared form: none holds a zero byte, and none is over 255 bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct RecordKey<'a> {
+    /// Entity.
+    pub entity: &'a [u8],
+    /// Label.
+    pub label: &'a [u8],
+    /// Start of the hash of all fields that make records the same.
+    pub hash: [u8; RECORD_HASH_BYTES],
+    /// Document.
+    pub document: u32,
+}
+
+/// Parts with a zero byte behind each, after a kind byte.
+pub fn parted(kind: u8, parts: &[&[u8]]) -> Vec<u8> {
+    let bytes: usize = parts.iter().map(|part| part.len().saturating_add(1)).sum();
+    let mut key = Vec::with_capacity(bytes.saturating_add(1).saturating_add(RECORD_HASH_BYTES).saturating_add(4));
+    key.push(kind);
+    for part in parts {
+        key.extend_from_slice(part);
+        key.push(0);
+    }
+    key
+}
+
+impl<'a> RecordKey<'a> {
+    /// Key of the row.
+    pub fn row(&self) -> Vec<u8> {
+        self.behind(parted(RECORD, &[self.entity, self.label]))
+    }
+
+    /// Key in the list of the document.
+    pub fn of_document(&self) -> Vec<u8> {
+        let mut key = numbered(RECORD_OF_DOCUMENT, self.document);
+        for part in [self.entity, self.label] {
+            key.extend_from_slice(part);
+            key.push(0);
+        }
+        key.extend_from_slice(&self.hash);
+        key
+    }
+
+    /// Key by label and value.
+    pub fn by_label(&self, value: &[u8]) -> Vec<u8> {
+        self.behind(parted(RECORD_BY_LABEL, &[self.label, value, self.entity]))
+    }
+
+    /// Key by value.
+    pub fn by_value(&self, value: &[u8]) -> Vec<u8> {
+        self.behind(parted(RECORD_BY_VALUE, &[value, self.entity, self.label]))
+    }
+
+    /// Key by coarse label.
+    pub fn by_coarse(&self, coarse: &[u8]) -> Vec<u8> {
+        self.behind(parted(RECORD_BY_COARSE, &[coarse, self.entity, self.label]))
+    }
+
+    fn behind(&self, mut key: Vec<u8>) -> Vec<u8> {
+        key.extend_from_slice(&self.hash);
+        key.extend_from_slice(&self.document.to_be_bytes());
+        key
+    }
+
+    /// Takes a key of any of the five kinds apart: the record's own key, and the value or coarse label that stands
+    /// first or second in it (empty where there is none). `None` where it is no such key.
+    pub fn parse(key: &'a [u8]) -> Option<(Self, &'a [u8])> {
+        let (&kind, rest) = key.split_first()?;
+        let (mut document, mut rest) = match kind {
+            RECORD_OF_DOCUMENT => {
+                let (number, rest) = rest.split_first_chunk::<4>()?;
+                (Some(u32::from_be_bytes(*number)), rest)
+            }
+            RECORD | RECORD_BY_LABEL | RECORD_BY_VALUE | RECORD_BY_COARSE => (None, rest),
+            _ => return None,
+        };
+        let mut part = || -> Option<&'a [u8]> {
+            let at = rest.iter().position(|&byte| byte == 0)?;
+            let (head, tail) = rest.split_at_checked(at)?;
+            rest = tail.get(1..)?;
+            Some(head)
+        };
+        let (entity, label, other): (&[u8], &[u8], &[u8]) = match kind {
+            RECORD_BY_LABEL => {
+                let (label, value, entity) = (part()?, part()?, part()?);
+                (entity, label, value)
+            }
+            RECORD_BY_VALUE | RECORD_BY_COARSE => {
+                let (other, entity, label) = (part()?, part()?, part()?);
+                (entity, label, other)
+            }
+            _ => (part()?, part()?, b""),
+        };
+        let (hash, rest) = rest.split_first_chunk::<RECORD_HASH_BYTES>()?;
+        if document.is_none() {
+            document = Some(u32::from_be_bytes(rest.try_into().ok()?));
+        } else if !rest.is_empty() {
+            return None;
+        }
+        Some((Self { entity, label, hash: *hash, document: document? }, other))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn keys_of_records_come_apart_again(
+            parts in prop::collection::vec(prop::collection::vec(1u8.., 0..5), 3),
+            hash: [u8; 16],
+            document: u32,
+        ) {
+            let key = RecordKey { entity: &parts[0], label: &parts[1], hash, document };
+            let other = parts[2].as_slice();
+            for (bytes, other) in [
+                (key.row(), &b""[..]),
+                (key.of_document(), b""),
+                (key.by_label(other), other),
+                (key.by_value(other), other),
+                (key.by_coarse(other), other),
+            ] {
+                prop_assert_eq!(RecordKey::parse(&bytes), Some((key, other)));
+                prop_assert!(RecordKey::parse(&bytes[..bytes.len() - 1]).is_none());
+            }
+        }
+    }
 }

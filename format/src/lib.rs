@@ -11,7 +11,7 @@
 //! * [`page`]: page 0 and the head slots; [`block`]: block headers and checked references; [`commit`]: commit blocks;
 //! * [`key`]: the one ordered key space of a segment; [`leaf`], [`separator`]: its dictionary blocks;
 //! * [`postings`], [`idset`]: lists of (id, frequency) and sets of ids; [`chunk`], [`entity`], [`document`],
-//!   [`fold`], [`state`]: the values.
+//!   [`fold`], [`record`], [`state`]: the values.
 #![forbid(unsafe_code)]
 #![deny(
     clippy::indexing_slicing,
@@ -50,6 +50,7 @@ pub mod outline;
 pub mod outline_head;
 pub mod page;
 pub mod postings;
+pub mod record;
 pub mod separator;
 pub mod state;
 

@@ -9,16 +9,18 @@ use plica_format::commit::Commit;
 use plica_format::document::{DocumentHead, Information};
 use plica_format::entity::{Part, decode_rows, decode_summary_rows, encode_rows, encode_summary_rows};
 use plica_format::fold::{Expected, FoldPage};
+use plica_format::key::{self, RecordKey};
 use plica_format::leaf::Leaf;
 use plica_format::page::{FilePage, Slot};
 use plica_format::postings::{Posting, PostingList, PostingValue};
+use plica_format::record::RecordRow;
 use plica_format::separator::SeparatorPage;
 use plica_format::state::IndexState;
 use plica_format::{chunk, idset};
 
 fuzz_target!(|data: &[u8]| {
     let Some((&which, bytes)) = data.split_first() else { return };
-    match which % 17 {
+    match which % 19 {
         0 => drop(FilePage::decode(bytes)),
         1 => drop(Slot::decode(bytes, 1, &[7; 16])),
         2 => drop(BlockHeader::decode(bytes, &[7; 16], 20_480)),
@@ -101,6 +103,25 @@ fuzz_target!(|data: &[u8]| {
             let expected = Expected { document: 1, level: 2, first: 0, count: 10 };
             if let Ok(page) = FoldPage::decode(bytes, 1 << 40, 5, expected) {
                 assert_eq!(page.encode(), bytes);
+            }
+        }
+        16 => {
+            if let Ok(row) = RecordRow::decode(bytes) {
+                let mut again = Vec::new();
+                row.encode(&mut again).expect("what was decoded can be encoded");
+                assert_eq!(again, bytes);
+            }
+        }
+        17 => {
+            if let Some((key, other)) = RecordKey::parse(bytes) {
+                let again = match bytes[0] {
+                    key::RECORD => key.row(),
+                    key::RECORD_OF_DOCUMENT => key.of_document(),
+                    key::RECORD_BY_LABEL => key.by_label(other),
+                    key::RECORD_BY_VALUE => key.by_value(other),
+                    _ => key.by_coarse(other),
+                };
+                assert_eq!(again, bytes);
             }
         }
         _ => {

@@ -9,7 +9,7 @@ mod cursor;
 mod read;
 
 pub(crate) use build::SegmentBuilder;
-pub(crate) use cursor::{MergeCursor, SegmentCursor};
+pub(crate) use cursor::MergeCursor;
 pub(crate) use read::{Dictionary, PageCache, SegmentView};
 
 use crate::store::{Blocks, StoreWriter};

@@ -63,10 +63,12 @@ pub(crate) struct Dictionary {
     pub(crate) cache: Arc<PageCache>,
 }
 
-/// A leaf on the way to a key, with the keys that its parents allow it.
+/// A leaf on the way to a key.
 pub(super) struct LeafPlace<'a> {
     pub(super) reference: Reference,
     pub(super) payload: Payload<'a>,
+    /// Where the first key behind the leaf stands, where there is one.
+    upper: Option<(Arc<SeparatorPage>, usize)>,
 }
 
 impl LeafPlace<'_> {
@@ -74,35 +76,54 @@ impl LeafPlace<'_> {
     pub(super) fn leaf(&self) -> Result<Leaf<'_>> {
         Leaf::trusted(&self.payload).map_err(Error::damaged_block(&self.reference))
     }
+
+    /// The first key of the next leaf.
+    fn upper(&self) -> Option<&[u8]> {
+        key_at(self.upper.as_ref())
+    }
+}
+
+/// The key of an entry of a separator page.
+fn key_at(place: Option<&(Arc<SeparatorPage>, usize)>) -> Option<&[u8]> {
+    place.and_then(|(page, at)| page.entries.get(*at)).map(|entry| entry.0.as_slice())
 }
 
 impl Dictionary {
     /// The leaf of `segment` where `key` would be, or `None` where the segment starts behind it.
     pub(super) fn find_leaf<'a>(&'a self, segment: &SegmentView, key: &[u8]) -> Result<Option<LeafPlace<'a>>> {
+        self.leaf_at(segment, key, false)
+    }
+
+    /// The leaf of `segment` where `key` would be; where the segment starts behind it, the first or none.
+    fn leaf_at<'a>(&'a self, segment: &SegmentView, key: &[u8], or_first: bool) -> Result<Option<LeafPlace<'a>>> {
         let mut reference = segment.root;
-        let mut first: Option<Vec<u8>> = None;
-        let mut upper: Option<Vec<u8>> = None;
+        let mut first: Option<(Arc<SeparatorPage>, usize)> = None;
+        let mut upper: Option<(Arc<SeparatorPage>, usize)> = None;
         let mut level: Option<u8> = None;
         while reference.kind == BlockKind::Separator {
             let page = self.cache.page(&self.blocks, &reference)?;
-            check_page(&page, &reference, level, first.as_deref(), upper.as_deref())?;
-            let Some(at) = page.find(key) else { return Ok(None) };
-            if let Some((next, _)) = page.entries.get(at + 1) {
-                upper = Some(next.clone());
-            }
-            let Some((lowest, child)) = page.entries.get(at) else { return Ok(None) };
-            first = Some(lowest.clone());
-            level = Some(page.level - 1);
+            check_page(&page, &reference, level, key_at(first.as_ref()), key_at(upper.as_ref()))?;
+            let at = match page.find(key) {
+                Some(at) => at,
+                None if or_first => 0,
+                None => return Ok(None),
+            };
+            let Some((_, child)) = page.entries.get(at) else { return Ok(None) };
             reference = *child;
+            if page.entries.len() > at + 1 {
+                upper = Some((Arc::clone(&page), at + 1));
+            }
+            level = Some(page.level - 1);
+            first = Some((page, at));
         }
         let payload = self.blocks.read_validated(&reference, |bytes| {
             let leaf = Leaf::decode(bytes)?;
-            match &first {
-                Some(first) => leaf.check_under(first, upper.as_deref()),
+            match key_at(first.as_ref()) {
+                Some(first) => leaf.check_under(first, key_at(upper.as_ref())),
                 None => Ok(()),
             }
         })?;
-        Ok(Some(LeafPlace { reference, payload }))
+        Ok(Some(LeafPlace { reference, payload, upper }))
     }
 
     /// Hands the value of `key` in `segment` to `use_it`.
@@ -190,40 +211,142 @@ impl Dictionary {
         Ok(())
     }
 
-    /// Walks the keys of one segment from `from` on until `use_it` breaks off.
+    /// Walks the keys of one segment from `from` on until `use_it` breaks off, leaf by leaf.
     fn scan_segment(
         &self,
         segment: &SegmentView,
         from: &[u8],
         mut use_it: impl FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
-        let mut from = from.max(segment.from.as_slice()).to_vec();
-        // The common case is answered by one leaf; where its end is reached, the walk goes on with a cursor.
-        if let Some(place) = self.find_leaf(segment, &from)? {
-            let leaf = place.leaf()?;
-            let mut cursor = leaf.seek(&from);
-            let mut last: Option<Vec<u8>> = None;
-            while let Some((key, stored)) = cursor.next().map_err(Error::damaged_block(&place.reference))? {
-                let flow = load_value(&self.blocks, &place.reference, stored, |value| use_it(key, value))?;
-                if flow.is_break() {
+        let from = from.max(segment.from.as_slice());
+        let mut place = self.leaf_at(segment, from, true)?;
+        let mut from = from;
+        while let Some(at) = place {
+            let leaf = at.leaf()?;
+            let mut cursor = leaf.seek(from);
+            while let Some((key, stored)) = cursor.next().map_err(Error::damaged_block(&at.reference))? {
+                if load_value(&self.blocks, &at.reference, stored, |value| use_it(key, value))?.is_break() {
                     return Ok(());
                 }
-                last = Some(key.to_vec());
             }
-            if segment.root.kind == BlockKind::Leaf {
-                return Ok(());
-            }
-            if let Some(mut last) = last {
-                last.push(0);
-                from = last;
+            place = match at.upper() {
+                Some(upper) => self.leaf_at(segment, upper, true)?,
+                None => None,
+            };
+            from = b"";
+        }
+        Ok(())
+    }
+
+    /// The first key of any segment that is not below `from`.
+    pub(crate) fn next_key(&self, from: &[u8]) -> Result<Option<Vec<u8>>> {
+        let mut least: Option<Vec<u8>> = None;
+        for segment in &self.segments {
+            let from = from.max(segment.from.as_slice());
+            let Some(place) = self.leaf_at(segment, from, true)? else { continue };
+            let leaf = place.leaf()?;
+            let mut cursor = leaf.seek(from);
+            let found = match cursor.next().map_err(Error::damaged_block(&place.reference))? {
+                Some((key, _)) => Some(key),
+                None => place.upper(),
+            };
+            if let Some(found) = found.filter(|found| least.as_ref().is_none_or(|least| *found < least.as_slice())) {
+                least = Some(found.to_vec());
             }
         }
-        let mut cursor = super::SegmentCursor::new(self, segment, &from)?;
-        while let Some((key, leaf, stored)) = cursor.peek() {
-            if load_value(&self.blocks, leaf, stored, |value| use_it(key, value))?.is_break() {
+        Ok(least)
+    }
+
+    /// Hands each key that starts with `prefix` and is not below `from`, ascending, with its newest value, to `use_it`
+    /// until that breaks off.
+    pub(crate) fn each_newest(
+        &self,
+        prefix: &[u8],
+        from: &[u8],
+        mut use_it: impl FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>>,
+    ) -> Result<()> {
+        let from = from.max(prefix);
+        if let [segment] = self.segments.as_slice() {
+            return self.scan_segment(segment, from, |key, value| match key.starts_with(prefix) {
+                true => use_it(key, value),
+                false => Ok(ControlFlow::Break(())),
+            });
+        }
+        // Mostly there are a few keys, which are gathered and sorted; of many the segments are walked side by side.
+        let mut gathered = Gathered::default();
+        for (at, segment) in self.segments.iter().enumerate() {
+            self.scan_segment(segment, from, |key, value| {
+                Ok(match key.starts_with(prefix) && gathered.add(at, key, value) {
+                    true => ControlFlow::Continue(()),
+                    false => ControlFlow::Break(()),
+                })
+            })?;
+        }
+        if !gathered.is_full {
+            return gathered.each(use_it);
+        }
+        drop(gathered);
+        let mut cursor = super::MergeCursor::new(self, &self.segments, from)?;
+        let mut newest = Vec::new();
+        while let Some(key) = cursor.key().filter(|key| key.starts_with(prefix)) {
+            cursor.take(&key, |leaf, stored| {
+                load_value(&self.blocks, leaf, stored, |value| {
+                    newest.clear();
+                    newest.extend_from_slice(value);
+                    Ok(())
+                })
+            })?;
+            if use_it(&key, &newest)?.is_break() {
                 return Ok(());
             }
-            cursor.advance()?;
+        }
+        Ok(())
+    }
+}
+
+/// Entries that are gathered before the segments are walked side by side instead.
+const GATHERED_ENTRIES: usize = 512;
+/// Bytes of keys and values that are.
+const GATHERED_BYTES: usize = 256 << 10;
+
+/// Entries of several segments.
+#[derive(Default)]
+struct Gathered {
+    bytes: Vec<u8>,
+    /// Segment, and start of key, end of key and end of value.
+    entries: Vec<(usize, usize, usize, usize)>,
+    is_full: bool,
+}
+
+impl Gathered {
+    /// Takes an entry; gives whether there was room.
+    fn add(&mut self, segment: usize, key: &[u8], value: &[u8]) -> bool {
+        let start = self.bytes.len();
+        let (middle, end) = (start + key.len(), start + key.len() + value.len());
+        self.is_full |= self.entries.len() >= GATHERED_ENTRIES || end > GATHERED_BYTES;
+        if self.is_full {
+            return false;
+        }
+        self.bytes.extend_from_slice(key);
+        self.bytes.extend_from_slice(value);
+        self.entries.push((segment, start, middle, end));
+        true
+    }
+
+    /// Hands out each key once, with the value of the last segment that has it.
+    fn each(mut self, mut use_it: impl FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>>) -> Result<()> {
+        let key = |entry: &(usize, usize, usize, usize)| self.bytes.get(entry.1..entry.2).unwrap_or_default();
+        self.entries.sort_unstable_by(|a, b| key(a).cmp(key(b)).then(b.0.cmp(&a.0)));
+        let mut last: Option<&[u8]> = None;
+        for entry in &self.entries {
+            let key = key(entry);
+            if last == Some(key) {
+                continue;
+            }
+            last = Some(key);
+            if use_it(key, self.bytes.get(entry.2..entry.3).unwrap_or_default())?.is_break() {
+                return Ok(());
+            }
         }
         Ok(())
     }

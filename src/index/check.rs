@@ -36,8 +36,10 @@ pub struct Report {
     pub documents: u64,
     /// Chunks whose text was read.
     pub chunks: u64,
-    /// Records that were read.
+    /// Records of the entity memory that were read.
     pub entities: u64,
+    /// Records ([`crate::records`]) that were read.
+    pub records: u64,
     /// What is wrong; empty for a sound index.
     pub findings: Vec<Finding>,
 }
@@ -47,7 +49,7 @@ const FINDINGS: usize = 1000;
 
 impl Report {
     /// Notes damage; anything else ends the check.
-    fn note(&mut self, error: Error) -> Result<()> {
+    pub(super) fn note(&mut self, error: Error) -> Result<()> {
         match error {
             Error::Damaged { offset, what, detail } if self.findings.len() < FINDINGS => {
                 let finding = Finding { offset, what, detail };
@@ -62,14 +64,14 @@ impl Report {
         }
     }
 
-    fn note_result(&mut self, result: Result<()>) -> Result<()> {
+    pub(super) fn note_result(&mut self, result: Result<()>) -> Result<()> {
         result.or_else(|error| self.note(error))
     }
 }
 
 impl Snapshot {
     /// Reads everything and says what is damaged, and where: first the head slots and every block of the file up to this commit, then that
-    /// documents, trees, texts, memory, postings and sums agree.
+    /// documents, trees, texts, memory, postings, records and sums agree.
     pub fn check(&self, limits: &Limits) -> Result<Report> {
         let mut report = Report::default();
         for (offset, detail) in self.opened().slot_damage()? {
@@ -92,6 +94,8 @@ impl Snapshot {
             Err(error) => report.note(error)?,
         }
         let result = self.check_memory(&mut totals, limits, &mut report);
+        report.note_result(result)?;
+        let result = self.check_records(limits, &mut report);
         report.note_result(result)?;
         let counted = self.view().state.totals;
         if report.findings.is_empty() && counted != totals {

@@ -26,6 +26,8 @@ pub(crate) struct Delta {
     pub(super) entity_rows: BTreeMap<u32, EntityRow>,
     /// Token counts of new summaries, by unit.
     pub(super) summary_rows: BTreeMap<u32, u32>,
+    /// By how much the counts of records change, by their key.
+    pub(super) counts: HashMap<Vec<u8>, i64>,
     /// Estimate of the memory taken.
     bytes: usize,
 }
@@ -45,6 +47,17 @@ impl Delta {
     pub(crate) fn put(&mut self, key: Vec<u8>, value: Vec<u8>) {
         self.bytes += key.len() + value.len() + ENTRY_BYTES;
         self.values.insert(key, value);
+    }
+
+    /// Changes a count by `change`.
+    pub(crate) fn count(&mut self, key: Vec<u8>, change: i64) {
+        match self.counts.get_mut(&key) {
+            Some(count) => *count += change,
+            None => {
+                self.bytes += key.len() + ENTRY_BYTES;
+                self.counts.insert(key, change);
+            }
+        }
     }
 
     /// Adds an id to a set.

@@ -33,6 +33,7 @@ pub(super) fn flush(writer: &mut Writer) -> Result<()> {
     if writer.delta.is_empty() {
         return Ok(());
     }
+    super::records::write_counts(writer)?;
     let start = writer.store.end();
     let mut delta = std::mem::take(&mut writer.delta);
     let store = &mut writer.store;
@@ -118,7 +119,7 @@ pub(super) fn flush(writer: &mut Writer) -> Result<()> {
                     push(store, &block_key(kind, rows.first().map(|r| r.unit), ROWS_A_BLOCK), &value)?;
                 }
             }
-            Some(key::Merge::Postings) | None => {}
+            Some(key::Merge::Postings | key::Merge::Standing) | None => {}
         }
     }
     for (field, terms) in Field::ALL.into_iter().zip(&mut delta.postings) {

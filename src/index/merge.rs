@@ -183,13 +183,16 @@ fn merge_values(
     let damaged = damaged_value(kind);
     let rule = key::merge_rule(key)
         .ok_or_else(|| damaged(FormatError::new("key", 0, "a known kind of key", format_args!("{kind:#04x}"))))?;
+    if rule == Merge::Standing {
+        return Ok(values.pop().filter(|value| !(oldest && value.is_empty())));
+    }
     if values.len() == 1 && rule != Merge::Postings || rule == Merge::Newest {
         return Ok(values.pop());
     }
     let block = key::first_number(key).unwrap_or_default();
     let mut out = Vec::new();
     match rule {
-        Merge::Newest => {}
+        Merge::Newest | Merge::Standing => {}
         Merge::Union => {
             let mut ids = BTreeSet::new();
             for value in &values {
@@ -250,7 +253,7 @@ fn rows<T>(
 
 #[cfg(test)]
 mod tests {
-    use crate::ingest::EntityUpdate;
+    use crate::ingest::{EntityUpdate, RecordUpdate};
     use crate::{Index, Limits, NewChunk, Options, Query, Writer};
 
     /// One commit a chunk, each of which may merge `budget` bytes: the export, the bits of a search, and the most merges
@@ -271,6 +274,14 @@ mod tests {
             let name = format!("Person {}", at % 37);
             let update = EntityUpdate { name, descriptions: vec![words[3].clone()], ..EntityUpdate::default() };
             writer.apply_update("a", appended.ordinal, &[update]).unwrap();
+            let record = |at: u32| RecordUpdate {
+                entity: format!("Person {}", at % 37),
+                label: format!("label {}", at % 5),
+                value: words[(at % 7) as usize].clone(),
+                ..RecordUpdate::default()
+            };
+            writer.add_record("a", &record(at), &[appended.ordinal, at / 2]).unwrap();
+            writer.remove_record("a", &record(at / 3)).unwrap();
             writer.commit().unwrap();
             let merging = writer.state.segments.iter().filter(|segment| segment.merging > 0).count();
             under_way = under_way.max(merging);

@@ -1,6 +1,7 @@
 //! The index: transactions, documents, the entity memory, segments and their merging, and reading it all back.
 
 mod check;
+mod check_records;
 mod compile;
 mod delta;
 mod documents;
@@ -14,6 +15,7 @@ mod open;
 mod options;
 pub(crate) mod outline;
 mod reach;
+pub(crate) mod records;
 mod snapshot;
 mod stat;
 mod tail;

@@ -20,6 +20,8 @@ pub struct Stat {
     pub entities: u64,
     /// Level-1 summaries.
     pub summaries: u64,
+    /// Records ([`crate::records`]) of the documents that readers see.
+    pub records: u64,
     /// Tokens of all chunks.
     pub text_tokens: u64,
     /// Sequence number of the commit.
@@ -72,6 +74,8 @@ pub struct DocumentStat {
     pub id: String,
     /// Chunks.
     pub chunks: u32,
+    /// Records ([`crate::records`]).
+    pub records: u64,
     /// Calls of a model.
     pub calls: Calls,
 }
@@ -102,7 +106,8 @@ impl Snapshot {
             calls.given += own.given;
             calls.expected += own.expected;
             text += head.text_bytes;
-            docs.push(DocumentStat { id: head.id, chunks: head.chunks, calls: own });
+            let records = self.count_records_of(&head)?;
+            docs.push(DocumentStat { id: head.id, chunks: head.chunks, records, calls: own });
         }
         let reached = self.reachable(Err)?;
         let mut structures: BTreeMap<&'static str, u64> = BTreeMap::new();
@@ -117,6 +122,7 @@ impl Snapshot {
             chunks: state.totals.chunks,
             entities: state.totals.entities,
             summaries: state.totals.summaries,
+            records: docs.iter().map(|document| document.records).sum(),
             text_tokens: state.totals.text_tokens,
             sequence: self.sequence(),
             segments: state.segments.len(),

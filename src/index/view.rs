@@ -139,6 +139,11 @@ impl<'a> View<'a> {
         self.newest(&key, number)
     }
 
+    /// The row of a record by its key, encoded, unless the record was removed.
+    pub(crate) fn record_value(&self, key: &[u8]) -> Result<Option<Vec<u8>>> {
+        Ok(self.newest(key, |value| Ok(value.to_vec()))?.filter(|value| !value.is_empty()))
+    }
+
     /// An id set by its key without the piece number, in ascending order.
     pub(crate) fn set(&self, prefix: &[u8]) -> Result<Vec<u32>> {
         let kind = prefix.first().copied().unwrap_or_default();

@@ -1,7 +1,8 @@
 //! Writing an index as JSON lines.
 //!
 //! The order is fixed by content alone: documents by the bytes of their ids; of each, the document line, its chunks by
-//! ordinal, its records in the order of creation, its summaries by level and index. The records of an index-wide memory
+//! ordinal, its entities in the order of creation, its summaries by level and index, its records by
+//! compared entity, label and hash. The entities of an index-wide memory
 //! come at the end, without a document. Memory is bounded by one document.
 
 use crate::index::{Entity, MemoryScope, Snapshot};
@@ -69,6 +70,36 @@ struct SummaryLine<'a> {
     level: u8,
     index: u32,
     text: &'a str,
+}
+
+#[derive(Serialize)]
+struct RecordLine<'a> {
+    r#type: &'static str,
+    doc: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    entity: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    entity_type: &'a str,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    label: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    value: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    condition: Option<ConditionLine<'a>>,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    valid: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    coarse: &'a str,
+    chunks: &'a [String],
+}
+
+#[derive(Serialize)]
+struct ConditionLine<'a> {
+    #[serde(skip_serializing_if = "str::is_empty")]
+    label: &'a str,
+    #[serde(skip_serializing_if = "str::is_empty")]
+    value: &'a str,
 }
 
 /// Writes what a snapshot holds as JSON lines (see [the module](super)). Importing them gives the same export.
@@ -145,6 +176,36 @@ fn export_document(snapshot: &Snapshot, head: &DocumentHead, out: &mut impl Writ
     }
     snapshot.each_summary(head, |level, index, text| {
         write(out, &SummaryLine { r#type: "summary", doc: &head.id, level, index, text })
+    })?;
+    export_records(snapshot, head, out)
+}
+
+/// The records of a document, in the order of their compared entities and labels.
+fn export_records(snapshot: &Snapshot, head: &DocumentHead, out: &mut impl Write) -> Result<()> {
+    snapshot.each_record_of(head, |row, ordinals| {
+        let mut chunks = Vec::with_capacity(ordinals.len());
+        for (&chunk, ordinal) in row.chunks.iter().zip(ordinals) {
+            let id = snapshot.view().text_row(chunk)?.external_id;
+            chunks.push(id.unwrap_or_else(|| format!("{}#{ordinal}", head.id)));
+        }
+        let (label, value) = row.condition;
+        let has_condition = !label.is_empty() || !value.is_empty();
+        write(
+            out,
+            &RecordLine {
+                r#type: "record",
+                doc: &head.id,
+                entity: row.entity,
+                entity_type: row.entity_type,
+                kind: crate::index::records::kind_of(row.kind).name(),
+                label: row.label,
+                value: row.value,
+                condition: has_condition.then_some(ConditionLine { label, value }),
+                valid: row.valid,
+                coarse: row.coarse,
+                chunks: &chunks,
+            },
+        )
     })
 }
 

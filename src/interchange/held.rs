@@ -1,8 +1,10 @@
 //! Lines that came before what they speak of: they wait, within a bound, until the import ends.
 
 use super::line::Line;
+use crate::ingest::RecordUpdate;
 use crate::{Error, Result};
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 
 /// Bytes of lines that may wait at a time.
 pub(super) const HELD_BYTES: usize = 64 << 20;
@@ -11,6 +13,9 @@ const ENTRY_BYTES: usize = 96;
 
 /// Place of a summary: number of the document, level, index.
 pub(super) type SummaryPlace = (u32, u8, u32);
+
+/// A record that waits for chunks.
+pub(super) type HeldRecord = Rc<RecordUpdate>;
 
 /// What waits.
 #[derive(Debug, Default)]
@@ -22,6 +27,8 @@ pub(super) struct Held {
     /// Links to chunks that are not there, by document number (or that of no document) and the chunk's name: records,
     /// with the lines that link them.
     links: HashMap<u32, HashMap<String, Vec<(u32, u64)>>>,
+    /// Records that chunks that are not there support, by document number and the chunk's name, with their lines.
+    records: HashMap<u32, HashMap<String, Vec<(HeldRecord, u64)>>>,
     /// Summaries of units that are not complete.
     summaries: HashMap<SummaryPlace, (u64, String)>,
     /// Lines whose place has another summary from before this import. A later line may repeat what is there.
@@ -66,9 +73,26 @@ impl Held {
         Ok(())
     }
 
-    /// Whether links wait for chunks of a document.
+    /// Keeps a record until a chunk that supports it comes. A record that waits for several is charged for each.
+    pub(super) fn hold_record(&mut self, document: u32, chunk: &str, record: &HeldRecord, line: u64) -> Result<()> {
+        self.charge(chunk.len() + record_bytes(record))?;
+        let waiting = self.records.entry(document).or_default().entry(chunk.to_owned()).or_default();
+        waiting.push((Rc::clone(record), line));
+        Ok(())
+    }
+
+    /// The records that waited for a chunk of a document.
+    pub(super) fn records_of(&mut self, document: u32, chunk: &str) -> Vec<(HeldRecord, u64)> {
+        let found = self.records.get_mut(&document).and_then(|records| records.remove(chunk)).unwrap_or_default();
+        let charged: usize = found.iter().map(|(record, _)| chunk.len() + record_bytes(record) + ENTRY_BYTES).sum();
+        self.bytes = self.bytes.saturating_sub(charged);
+        found
+    }
+
+    /// Whether links or records wait for chunks of a document.
     pub(super) fn waits_for_chunks(&self, document: u32) -> bool {
         self.links.get(&document).is_some_and(|links| !links.is_empty())
+            || self.records.get(&document).is_some_and(|records| !records.is_empty())
     }
 
     /// The records that waited for a chunk of a document.
@@ -140,6 +164,11 @@ impl Held {
                 note(line, Error::NotFound { what: "chunk", name: chunk.clone() });
             }
         }
+        for (chunk, records) in self.records.into_values().flatten() {
+            for (_, line) in records {
+                note(line, Error::NotFound { what: "chunk", name: chunk.clone() });
+            }
+        }
         for ((_, level, index), (line, _)) in self.summaries {
             note(line, Error::invalid(format!("summary {index} of level {level} covers chunks that have not come")));
         }
@@ -156,6 +185,13 @@ impl Held {
             None => Ok(()),
         }
     }
+}
+
+/// Bytes of a record's fields.
+fn record_bytes(record: &RecordUpdate) -> usize {
+    let condition = record.condition.as_ref().map_or(0, |(label, value)| label.len() + value.len());
+    let fields = [&record.entity, &record.entity_type, &record.label, &record.coarse, &record.value, &record.valid];
+    fields.iter().map(|field| field.len()).sum::<usize>() + condition
 }
 
 #[cfg(test)]

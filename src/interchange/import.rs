@@ -9,7 +9,7 @@
 //! there is none, all are new). From there on each must be the same as the chunk in its place, until the document's end
 //! is reached and the rest is appended.
 //!
-//! *Order.* A document line comes before its chunks. Entity and summary lines may come before their document or their
+//! *Order.* A document line comes before its chunks. Entity, summary and record lines may come before their document or their
 //! chunks: they wait, within a bound, and what still waits at the end is an error.
 
 use super::held::{Held, SummaryPlace};
@@ -77,6 +77,8 @@ pub struct Imported {
     pub entities: u64,
     /// Summaries that were set.
     pub summaries: u64,
+    /// Record lines that added something.
+    pub records: u64,
     /// Lines that said nothing new.
     pub skipped: u64,
 }
@@ -84,7 +86,8 @@ pub struct Imported {
 /// Imports JSON lines (see [the module](super)) and commits them.
 ///
 /// It may be repeated: an identical chunk or summary line is passed over. Of two summaries for one place in one import
-/// the last stays. Entity lines add to the record of that very name. A document line sets the title and metadata it
+/// the last stays. Entity lines add to the record of that very name, record
+/// lines the chunks that they name to that record. A document line sets the title and metadata it
 /// has. A new document is seen by readers when the import ends, or from its first commit on
 /// ([`ImportOptions::commit_every`]). No model is called.
 ///
@@ -117,11 +120,11 @@ pub fn import(writer: &mut Writer, lines: impl BufRead, options: ImportOptions<'
 }
 
 /// An import at work.
-struct Import<'w, 'o> {
-    writer: &'w mut Writer,
+pub(super) struct Import<'w, 'o> {
+    pub(super) writer: &'w mut Writer,
     options: ImportOptions<'o>,
-    imported: Imported,
-    held: Held,
+    pub(super) imported: Imported,
+    pub(super) held: Held,
     /// Where lines of chunks without an id are, in documents that were there before: the next ordinal.
     cursors: HashMap<u32, u32>,
     /// Ids of documents that are new and not published yet.
@@ -169,6 +172,13 @@ impl Import<'_, '_> {
                 }
                 _ => self.entity(number, line),
             },
+            Line::Record(line) => match self.find(&line.doc)? {
+                Some(_) => self.record(number, line),
+                None => {
+                    let id = line.doc.clone();
+                    self.held.hold_line(&id, number, Line::Record(line), length)
+                }
+            },
             Line::Summary(line) => match self.find(&line.doc)? {
                 Some(_) => self.summary(number, line),
                 None => {
@@ -190,7 +200,7 @@ impl Import<'_, '_> {
         Ok(Some((head.number, head.chunks)))
     }
 
-    fn known(&self, id: &str) -> Result<(u32, u32)> {
+    pub(super) fn known(&self, id: &str) -> Result<(u32, u32)> {
         self.find(id)?.ok_or_else(|| {
             Error::invalid(format!("no document {id:?}; a line of type \"document\" must come before its chunks"))
         })
@@ -286,6 +296,9 @@ impl Import<'_, '_> {
                 for (entity, _) in self.held.links_to(number, &name) {
                     self.link(entity, chunk)?;
                 }
+                for (record, line) in self.held.records_of(number, &name) {
+                    self.give_record(number, record, chunk).map_err(at(line))?;
+                }
             }
         }
         for (level, index) in appended.complete {
@@ -359,7 +372,7 @@ impl Import<'_, '_> {
     }
 
     /// The chunk that an entity line names: by its id, else as `DOC#ORDINAL`.
-    fn resolve(&mut self, document: Option<(u32, &str)>, name: &str) -> Result<Option<u32>> {
+    pub(super) fn resolve(&mut self, document: Option<(u32, &str)>, name: &str) -> Result<Option<u32>> {
         if let Some((number, id)) = document {
             if let Some(chunk) = self.writer.chunk_by_external_id(number, name)? {
                 return Ok(Some(chunk));

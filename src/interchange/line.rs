@@ -6,6 +6,7 @@
 //! name, too.
 
 use crate::index::{MemoryScope, Options};
+use crate::ingest::{RecordKind, RecordUpdate};
 use crate::{Error, Result};
 use serde::Deserialize;
 use std::io::{BufRead, Chain, Cursor, Read};
@@ -67,6 +68,72 @@ pub(super) struct SummaryLine {
     pub(super) text: String,
 }
 
+/// A record line.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RecordLine {
+    #[serde(rename = "type")]
+    kind_of_line: Option<String>,
+    pub(super) doc: String,
+    pub(super) entity: Option<String>,
+    pub(super) entity_type: Option<String>,
+    pub(super) kind: Option<String>,
+    pub(super) label: Option<String>,
+    pub(super) value: Option<String>,
+    pub(super) condition: Option<ConditionLine>,
+    pub(super) valid: Option<String>,
+    pub(super) coarse: Option<String>,
+    pub(super) chunks: Option<Vec<String>>,
+}
+
+/// The condition of a record line.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ConditionLine {
+    label: Option<String>,
+    value: Option<String>,
+}
+
+impl RecordLine {
+    /// The record that it says.
+    pub(super) fn record(&mut self) -> Result<RecordUpdate> {
+        let kind = match self.kind.as_deref() {
+            None => RecordKind::default(),
+            Some(name) => RecordKind::from_name(name).ok_or_else(|| {
+                Error::invalid(format!("a record of kind {name:?}; it is property, relation or aspect"))
+            })?,
+        };
+        let condition = self.condition.take();
+        Ok(RecordUpdate {
+            entity: self.entity.take().unwrap_or_default(),
+            entity_type: self.entity_type.take().unwrap_or_default(),
+            kind,
+            label: self.label.take().unwrap_or_default(),
+            coarse: self.coarse.take().unwrap_or_default(),
+            value: self.value.take().unwrap_or_default(),
+            condition: condition.map(|of| (of.label.unwrap_or_default(), of.value.unwrap_or_default())),
+            valid: self.valid.take().unwrap_or_default(),
+        })
+    }
+}
+
+/// Reads a record line by itself: the id of its document, and the record. `"type"` may be left out; chunks are not
+/// looked at. So a line of an export names the record to remove or correct.
+///
+/// ```
+/// let line = r#"{"doc":"pride","entity":"Jane Bennet","label":"sister_of","value":"Lydia Bennet","kind":"relation"}"#;
+/// let (document, record) = plica::interchange::record(line)?;
+/// assert_eq!((document.as_str(), record.value.as_str()), ("pride", "Lydia Bennet"));
+/// # Ok::<(), plica::Error>(())
+/// ```
+pub fn record(line: &str) -> Result<(String, RecordUpdate)> {
+    let mut line: RecordLine = parse(line.trim())?;
+    if let Some(other) = line.kind_of_line.as_deref().filter(|kind| *kind != "record") {
+        return Err(Error::invalid(format!("a line of type {other:?}; expected a record")));
+    }
+    Ok((std::mem::take(&mut line.doc), line.record()?))
+}
+
 /// A line.
 #[derive(Debug)]
 pub(super) enum Line {
@@ -74,6 +141,7 @@ pub(super) enum Line {
     Chunk(ChunkLine),
     Entity(EntityLine),
     Summary(SummaryLine),
+    Record(RecordLine),
 }
 
 impl Line {
@@ -91,13 +159,16 @@ impl Line {
             Some("chunk") => Ok(Self::Chunk(parse(text)?)),
             Some("entity") => Ok(Self::Entity(parse(text)?)),
             Some("summary") => Ok(Self::Summary(parse(text)?)),
-            Some(later @ ("outline" | "record" | "page_summary")) => {
+            Some("record") => Ok(Self::Record(parse(text)?)),
+            Some(later @ ("outline" | "page_summary")) => {
                 Err(Error::Unsupported { what: format!("lines of type {later:?}") })
             }
             Some(other) => Err(Error::invalid(format!(
-                "a line of type {other:?}; the types are document, chunk, entity and summary"
+                "a line of type {other:?}; the types are document, chunk, entity, summary and record"
             ))),
-            None => Err(Error::invalid("a line without \"type\"; expected one of document, chunk, entity and summary")),
+            None => Err(Error::invalid(
+                "a line without \"type\"; expected one of document, chunk, entity, summary and record",
+            )),
         }
     }
 }

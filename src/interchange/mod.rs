@@ -7,6 +7,7 @@
 //! {"type":"chunk","doc":"pride","id":"pride:0","title":"…","text":"…","start":0,"end":812}
 //! {"type":"entity","doc":"pride","name":"Elizabeth Bennet","kind":"person","aliases":["Lizzy"],"descriptions":["…"],"chunks":["pride:0"]}
 //! {"type":"summary","doc":"pride","level":1,"index":0,"text":"…"}
+//! {"type":"record","doc":"pride","entity":"Jane Bennet","entity_type":"person","kind":"relation","label":"sister_of","value":"Elizabeth Bennet","chunks":["pride:0"]}
 //! ```
 //!
 //! [`import`] takes such lines, [`export`] writes them; importing an export gives the same export. Neither calls a
@@ -17,9 +18,10 @@ mod export;
 mod held;
 mod import;
 mod line;
+mod records;
 
 pub use beir::{BeirImported, import_beir};
 pub(crate) use beir::{queries, relevant};
 pub use export::export;
 pub use import::{ImportOptions, Imported, import};
-pub use line::{Again, LINE_BYTES, Stated, stated};
+pub use line::{Again, LINE_BYTES, Stated, record, stated};

@@ -25,5 +25,6 @@ mod utf8;
 pub use chunker::{Chunker, Chunks, DEFAULT_CHUNK_WORDS, word_count};
 pub use key::key;
 pub use sentence::{Sentences, sentences};
+pub(crate) use tokenizer::bounded;
 pub use tokenizer::{TOKENIZER, UNICODE_VERSION, for_each_token, for_each_unit_token, tokens};
 pub use utf8::utf8;

@@ -253,11 +253,16 @@ impl<F: FnMut(&str)> Tokenizer<F> {
 
 /// Hands out a token, shortened if it is too long.
 fn emit(token: &str, sink: &mut impl FnMut(&str)) {
-    if token.len() <= TOKEN_BYTES {
-        return sink(token);
+    sink(&bounded(token));
+}
+
+/// `text`, or, where that is over [`TOKEN_BYTES`], a prefix and the hash of it: at most 250 bytes.
+pub(crate) fn bounded(text: &str) -> std::borrow::Cow<'_, str> {
+    if text.len() <= TOKEN_BYTES {
+        return text.into();
     }
-    let mut short = token[..token.floor_char_boundary(LONG_PREFIX_BYTES)].to_owned();
-    let hash = blake3::hash(token.as_bytes());
+    let mut short = text[..text.floor_char_boundary(LONG_PREFIX_BYTES)].to_owned();
+    let hash = blake3::hash(text.as_bytes());
     let (mut bits, mut count) = (0u32, 0);
     for &byte in &hash.as_bytes()[..LONG_HASH_BYTES] {
         bits = bits << 8 | u32::from(byte);
@@ -268,7 +273,7 @@ fn emit(token: &str, sink: &mut impl FnMut(&str)) {
         }
     }
     short.push(char::from(BASE32[(bits << (5 - count) & 31) as usize]));
-    sink(&short);
+    short.into()
 }
 
 #[cfg(test)]

@@ -17,7 +17,9 @@ fn main() -> plica::Result<()> {
     let mut sizes: Vec<u64> = Vec::new();
     let mut before = 0;
     let mut raw = 0u64;
-    println!("chunks | bytes/commit median | cumulative bytes/commit | text bytes/chunk | commit ms median | open us | open+search us | segments");
+    println!(
+        "chunks | bytes/commit median | cumulative bytes/commit | text bytes/chunk | commit ms median | open us | open+search us | segments"
+    );
     let mut next = 100;
     let mut times: Vec<f64> = Vec::new();
     for at in 0..most {

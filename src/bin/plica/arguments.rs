@@ -1,5 +1,6 @@
 //! The command's arguments, and what its help says.
 
+use crate::record_arguments::{Hop, Record, Records};
 use crate::values::{
     MemoryArgument, ModelArgument, StatisticsArgument, TreePath, key_value, not_negative, pool, share, tree_path,
     weights,
@@ -45,6 +46,9 @@ pub enum Command {
     Entity(EntityArguments),
     Entities(Entities),
     Chunk(ChunkArguments),
+    Records(Records),
+    Record(Record),
+    Hop(Hop),
     Cat(Cat),
     Docs(Docs),
     Stat(Stat),

@@ -67,12 +67,15 @@ fn import_lines(arguments: &Import, file: &Path, out: &RefCell<Output>) -> Outco
     let imported = ledger.settle(interchange::import(&mut writer, lines, options));
     let imported = keep_if_used(created, Some(&writer), imported)?;
     let summaries = if imported.summaries == 1 { "summary" } else { "summaries" };
-    let added = [
+    let mut added = vec![
         counted(imported.documents, "document"),
         counted(imported.chunks, "chunk"),
         counted(imported.entities, "entity line"),
         format!("{} {summaries}", imported.summaries),
     ];
+    if imported.records > 0 {
+        added.push(counted(imported.records, "record line"));
+    }
     Ok(summary(&arguments.index, &writer, &added, imported.skipped, "line"))
 }
 

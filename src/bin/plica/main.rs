@@ -18,6 +18,8 @@ mod opening;
 mod output;
 mod passage;
 mod progress;
+mod record_arguments;
+mod records;
 mod search;
 mod show;
 mod signals;
@@ -54,6 +56,9 @@ fn run(command: &Command) -> Outcome {
         Command::Entity(arguments) => entities::entity(arguments),
         Command::Entities(arguments) => entities::entities(arguments),
         Command::Chunk(arguments) => show::chunk(arguments),
+        Command::Records(arguments) => records::records(arguments),
+        Command::Record(arguments) => records::record(arguments),
+        Command::Hop(arguments) => records::hop(arguments),
         Command::Cat(arguments) => show::cat(arguments),
         Command::Docs(arguments) => show::docs(arguments),
         Command::Stat(arguments) => stat::stat(arguments),

@@ -22,6 +22,7 @@ struct StatLine<'a> {
     staged: u64,
     entities: u64,
     summaries: u64,
+    records: u64,
     tokens: u64,
     source_bytes: u64,
     fanout: u8,
@@ -52,6 +53,7 @@ struct DocumentLine<'a> {
     calls: u64,
     expected: u64,
     given: u64,
+    records: u64,
 }
 
 /// Shows the numbers.
@@ -84,11 +86,13 @@ pub fn stat(arguments: &Arguments) -> Outcome {
                     calls: document.calls.accepted,
                     expected: document.calls.expected,
                     given: document.calls.given,
+                    records: document.records,
                 })
                 .collect(),
             staged: stat.staged,
             entities: stat.entities,
             summaries: stat.summaries,
+            records: stat.records,
             tokens: stat.text_tokens,
             source_bytes: stat.bytes.text,
             fanout: parameters.fanout,
@@ -115,7 +119,8 @@ fn show(out: &mut Output, stat: &Stat, parameters: &str) -> Outcome {
     out.line(format!("{documents}{staged}, {chunks}, {}", counted(stat.text_tokens, "token")))?;
     let entities = counted(stat.entities, "entity");
     let summaries = if stat.summaries == 1 { "summary" } else { "summaries" };
-    out.line(format!("{entities}, {} level-1 {summaries}", grouped(stat.summaries)))?;
+    let records = counted(stat.records, "record");
+    out.line(format!("{entities}, {} level-1 {summaries}, {records}", grouped(stat.summaries)))?;
     let debt = grouped(stat.merge_debt);
     out.line(format!("{}, {debt} bytes wait to be merged", counted(stat.segments as u64, "segment")))?;
     let calls = stat.calls;

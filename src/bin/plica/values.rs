@@ -1,6 +1,8 @@
 //! What options can be set to, and how it is read.
 
 use clap::ValueEnum;
+use plica::ingest::RecordKind;
+use plica::records::RecordField;
 use plica::{MemoryScope, Statistics, Weights};
 use std::num::NonZeroUsize;
 
@@ -46,6 +48,57 @@ impl From<StatisticsArgument> for Statistics {
         match argument {
             StatisticsArgument::Document => Self::Document,
             StatisticsArgument::Collection => Self::Collection,
+        }
+    }
+}
+
+/// A kind of record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum KindArgument {
+    /// A value that the entity has.
+    Property,
+    /// Another entity.
+    Relation,
+    /// A side of it.
+    Aspect,
+}
+
+impl From<KindArgument> for RecordKind {
+    fn from(argument: KindArgument) -> Self {
+        match argument {
+            KindArgument::Property => Self::Property,
+            KindArgument::Relation => Self::Relation,
+            KindArgument::Aspect => Self::Aspect,
+        }
+    }
+}
+
+/// A field of records whose values can be listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FieldArgument {
+    /// Entities.
+    Entity,
+    /// Types of entities.
+    Type,
+    /// Kinds.
+    Kind,
+    /// Labels.
+    Label,
+    /// Coarse labels.
+    Coarse,
+    /// Values.
+    Value,
+}
+
+impl From<FieldArgument> for RecordField {
+    fn from(argument: FieldArgument) -> Self {
+        match argument {
+            FieldArgument::Entity => Self::Entity,
+            FieldArgument::Type => Self::Type,
+            FieldArgument::Kind => Self::Kind,
+            FieldArgument::Label => Self::Label,
+            FieldArgument::Coarse => Self::Coarse,
+            FieldArgument::Value => Self::Value,
         }
     }
 }
