@@ -1,6 +1,7 @@
 //! What options can be set to, and how it is read.
 
 use clap::ValueEnum;
+use plica::text::Chunking;
 use plica::{MemoryScope, Statistics, Weights};
 use std::num::NonZeroUsize;
 
@@ -12,6 +13,28 @@ pub enum ModelArgument {
     Builtin,
     /// None.
     None,
+}
+
+/// What chunks are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum ChunksArgument {
+    /// Sentences.
+    #[default]
+    Sentences,
+    /// Headed sections.
+    Sections,
+    /// Rows of tables, and sections.
+    Rows,
+}
+
+impl From<ChunksArgument> for Chunking {
+    fn from(argument: ChunksArgument) -> Self {
+        match argument {
+            ChunksArgument::Sentences => Self::Sentences,
+            ChunksArgument::Sections => Self::Sections,
+            ChunksArgument::Rows => Self::Rows,
+        }
+    }
 }
 
 /// A scope of the entity memory.
