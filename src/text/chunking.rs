@@ -224,7 +224,7 @@ mod tests {
         let chunks = checked(Chunking::Rows, 500, MANUAL);
         let rows: Vec<_> = chunks.iter().filter(|c| c.1.contains('|')).collect();
         assert_eq!(rows[0].0, "| Rotor | 3 kg |\n");
-        assert_eq!(rows[1].0, "| Seal | 20 g |\n\n");
+        assert_eq!(rows[1].0, "| Seal | 20 g |\n");
         assert_eq!(rows[1].1, "Pump > Parts > Table 1: Parts > | Part | Mass |");
         assert!(chunks.iter().any(|c| c.0.starts_with("Table 1") && c.1 == "Pump > Parts"));
         assert!(chunks.iter().any(|c| c.0.starts_with("All of steel") && c.1 == "Pump > Parts"));
