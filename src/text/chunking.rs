@@ -10,7 +10,7 @@
 //! chunks together take time linear in the source.
 
 use super::chunker::Chunker;
-use super::layout::Layout;
+use super::layout::{Delimiter, Layout, Table, cells};
 use plica_format::limits::CHUNK_BYTES;
 use std::ops::Range;
 
@@ -109,7 +109,7 @@ impl<'a> ChunkPlan<'a> {
     fn title(&self, segment: &Segment) -> String {
         let mut parts: Vec<String> = Vec::new();
         if let Some(table) = segment.table.and_then(|t| self.layout.tables.get(t)) {
-            parts.push(self.part(&table.header));
+            parts.push(self.header(table));
             parts.extend(table.caption.as_ref().map(|caption| self.part(caption)));
         }
         let mut length: usize = parts.iter().map(|part| part.len() + JOINT.len()).sum();
@@ -130,6 +130,18 @@ impl<'a> ChunkPlan<'a> {
         }
         parts.reverse();
         parts.join(JOINT)
+    }
+
+    /// The header line, with a sign between cells that only space parts.
+    fn header(&self, table: &Table) -> String {
+        let line = self.source.get(table.header.clone()).unwrap_or_default();
+        if !matches!(table.delimiter, Delimiter::Space | Delimiter::Mark(b'\t')) {
+            return self.part(&table.header);
+        }
+        let names: Vec<&str> = cells(line, table.delimiter).into_iter().filter_map(|cell| line.get(cell)).collect();
+        let mut header = names.join(" | ");
+        header.truncate(header.floor_char_boundary(PART_BYTES));
+        header
     }
 
     /// Text of the source on one line, cut to fit.
@@ -238,7 +250,7 @@ mod tests {
         assert_eq!(chunks[2], ("Marlow,\"Ald, lower\",12\n", "Town,River,Bridges".to_owned()));
         let aligned = "Stock at noon:\n\nLamp     Count\nStorm    12\nDesk     7\n";
         let chunks = checked(Chunking::Rows, 500, aligned);
-        assert_eq!(chunks.last().unwrap().1, "Stock at noon: > Lamp Count");
+        assert_eq!(chunks.last().unwrap().1, "Stock at noon: > Lamp | Count");
         let prose = "She came, she saw, and left,\nthough late, and tired, and cold,\nas ever, so far, so good,\n";
         assert_eq!(checked(Chunking::Rows, 500, prose).len(), 1);
     }
