@@ -31,7 +31,11 @@ fn compiled_with(text: &str, entities: &[KnownEntity], linked: &[Linked], piece:
     loop {
         let end = text.floor_char_boundary((at + piece).min(text.len()));
         let part = &text[at..end];
-        let near: Vec<KnownEntity> = linked.iter().filter(|(_, places)| places.iter().any(|p| p.start < end && p.end > at)).map(|(e, _)| e.clone()).collect();
+        let near: Vec<KnownEntity> = linked
+            .iter()
+            .filter(|(_, places)| places.iter().any(|p| p.start < end && p.end > at))
+            .map(|(e, _)| e.clone())
+            .collect();
         let entities = if linked.is_empty() { entities } else { &near };
         let input = ExtractInput {
             document: "d",
@@ -125,7 +129,8 @@ fn memory(text: &str) -> Vec<Linked> {
                 aliases: e.aliases,
                 descriptions,
                 chunks: e.chunks.len() as u32,
-            });
+            };
+            out.push((entity, places));
             Ok(())
         })
         .unwrap();
