@@ -100,6 +100,9 @@ fn split(line: &str) -> Option<(String, usize, bool)> {
 
 fn is_label(label: &str, set_off: bool) -> bool {
     let words: Vec<&str> = label.split_whitespace().collect();
+    if words.is_empty() {
+        return false;
+    }
     let shape = label.len() <= LABEL_BYTES
         && (1..=LABEL_WORDS).contains(&words.len())
         && (set_off || label.starts_with(|c: char| c.is_uppercase() || c.is_numeric()))
@@ -135,7 +138,9 @@ fn is_label(label: &str, set_off: bool) -> bool {
                 | "inside"
                 | "outside"
         );
-    shape && (alone || !words.iter().any(|w| verbal(&w)))
+    // A caption is no value, whether its table is in sight or not.
+    let caption = matches!(words[0], "Table" | "Figure" | "Fig" | "Tab") && label.contains(|c: char| c.is_numeric());
+    shape && !caption && (alone || !words.iter().any(|w| verbal(&w)))
 }
 
 /// Where the value that starts on line `i` ends, and the line behind it: lines that go on in the same paragraph or item.

@@ -1,9 +1,10 @@
 //! What sentences say of known things, with the bytes that say it.
 
 use super::super::apposition::{self, Phrase};
+use super::super::lexicon::{self, PERSON, PHRASE_END};
 use super::super::names::Span;
 use super::super::scan::{Gap, Scan};
-use super::known::Known;
+use super::known::{self, Known};
 use super::{Value, quantities, relations};
 use std::ops::Range;
 
@@ -32,7 +33,7 @@ pub(in super::super) struct Said {
 pub(in super::super) fn said(scan: &Scan<'_>, spans: &[Span], of: &[Option<usize>], known: &Known<'_>) -> Vec<Said> {
     let mut out = Vec::new();
     for phrase in apposition::phrases(scan, spans) {
-        out.extend(of_phrase(scan, spans, of, &phrase));
+        out.extend(of_phrase(scan, spans, of, known, &phrase));
     }
     for relation in relations::between(scan, spans) {
         if let (Some(subject), Some(other)) = (of[relation.from], of[relation.to])
@@ -79,7 +80,6 @@ pub(in super::super) fn said(scan: &Scan<'_>, spans: &[Span], of: &[Option<usize
             }
         }
     }
-    let _ = known;
     out.sort_by(|a, b| {
         (a.place.start, a.place.end, a.subject, &a.label).cmp(&(b.place.start, b.place.end, b.subject, &b.label))
     });
@@ -87,7 +87,13 @@ pub(in super::super) fn said(scan: &Scan<'_>, spans: &[Span], of: &[Option<usize
     out
 }
 
-fn of_phrase(scan: &Scan<'_>, spans: &[Span], of: &[Option<usize>], phrase: &Phrase) -> Option<Said> {
+fn of_phrase(
+    scan: &Scan<'_>,
+    spans: &[Span],
+    of: &[Option<usize>],
+    known: &Known<'_>,
+    phrase: &Phrase,
+) -> Option<Said> {
     let span = &spans[phrase.span];
     let subject = of[phrase.span]?;
     let (from, to) = (span.first.min(phrase.first), span.last.max(phrase.last));
@@ -103,8 +109,10 @@ fn of_phrase(scan: &Scan<'_>, spans: &[Span], of: &[Option<usize>], phrase: &Phr
             sentence: span.sentence,
         });
     }
-    // An apposition of another kind is the next of a list.
     let last = predicate_end(scan, phrase)?;
+    if !fits(scan, phrase, last, known::kind(&known.entities[subject])) {
+        return None;
+    }
     Some(Said {
         subject,
         label: "is".to_owned(),
@@ -116,6 +124,56 @@ fn of_phrase(scan: &Scan<'_>, spans: &[Span], of: &[Option<usize>], phrase: &Phr
     })
 }
 
+/// Whether a predicate says what a thing of this kind is. Of a person it must name a person; an apposition must name
+/// something of the same kind, or it may be the next of a list.
+fn fits(scan: &Scan<'_>, phrase: &Phrase, last: usize, kind: &str) -> bool {
+    let words = &scan.words[phrase.first..last];
+    let Some(second) = words.get(1) else { return false };
+    let opened = matches!(words[0].text, "my" | "our" | "your" | "one" | "some");
+    let vague = matches!(
+        second.text,
+        "first"
+            | "last"
+            | "only"
+            | "same"
+            | "little"
+            | "most"
+            | "more"
+            | "other"
+            | "great"
+            | "few"
+            | "lot"
+            | "very"
+            | "sort"
+            | "kind"
+    ) && !words.iter().any(|w| w.text == "of" || w.is(PERSON));
+    // The head of "his former fellow students" is several.
+    let end = words.iter().skip(1).position(|w| w.is(PHRASE_END) || !w.gap.is_space()).map_or(words.len(), |i| i + 1);
+    let head = &words[end - 1];
+    let plural =
+        head.class & PERSON == 0 && head.text.strip_suffix('s').is_some_and(|one| lexicon::classes(one) & PERSON != 0);
+    // "the superintendent of the district himself, X": the phrase starts too late.
+    let cut = !phrase.defines
+        && phrase.first > 0
+        && matches!(
+            scan.words[phrase.first - 1].text,
+            "of" | "in" | "at" | "to" | "for" | "by" | "with" | "from" | "on"
+        );
+    if plural || vague || cut || (opened && words[0].text != "one") {
+        return false;
+    }
+    let person = phrase.kind == "person" || words[..end].iter().any(|w| BEARERS.contains(&format!(" {} ", w.text)));
+    match kind {
+        "person" => person,
+        _ if phrase.defines => true,
+        kind => phrase.kind == kind || kind.is_empty() && !phrase.kind.is_empty(),
+    }
+}
+
+/// People that the lexicon has no noun for.
+const BEARERS: &str = " fellow lady gentleman landlady landlord pawnbroker magistrate superintendent moneylender official \
+    assessor porter huckster drunkard comrade colleague betrothed relation relative scoundrel ";
+
 /// Where a predicate ends so that it is short enough: at its end, or at the last mark before the limit.
 fn predicate_end(scan: &Scan<'_>, phrase: &Phrase) -> Option<usize> {
     let words = &scan.words;
@@ -126,6 +184,13 @@ fn predicate_end(scan: &Scan<'_>, phrase: &Phrase) -> Option<usize> {
     // What is said in another breath, or by somebody else, is not part of it.
     let stop = (phrase.first + 1..phrase.last).find(|&i| words[i].gap.has(Gap::QUOTE.with(Gap::OPEN)));
     let last = stop.unwrap_or(phrase.last);
+    // ", and he had …" is a sentence of its own.
+    let clause = (phrase.first + 2..last.saturating_sub(1)).find(|&i| {
+        words[i].gap.has(Gap::COMMA)
+            && matches!(words[i].text, "and" | "but" | "so" | "for")
+            && matches!(words[i + 1].text, "he" | "she" | "it" | "they" | "I" | "you" | "we" | "that" | "there")
+    });
+    let last = clause.unwrap_or(last);
     if words[last - 1].end() - start <= PREDICATE_BYTES {
         return (last - phrase.first > 1).then_some(last);
     }

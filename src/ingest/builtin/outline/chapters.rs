@@ -2,7 +2,7 @@
 
 use super::super::facts::known;
 use super::context::Context;
-use super::entities::Reading;
+use super::entities::{Reading, floor};
 use super::places::{Mode, Names, subject_of};
 use super::sections::{opening, prose, push};
 use super::{LINKS, PEOPLE, tell};
@@ -49,7 +49,7 @@ pub(super) fn extract(
             subject.summary = telling(reading, layout, place.clone());
         }
         for (kind, field) in [("person", PEOPLE), ("place", PLACES)] {
-            named(reading, place.clone(), kind, field, &mut subject);
+            named(reading, place.clone(), floor(input.schema), (kind, field), &mut subject);
         }
         subject.links.truncate(LINKS);
         out.push(subject);
@@ -63,8 +63,7 @@ fn telling(reading: &Reading<'_>, layout: &Layout, place: Range<usize>) -> Strin
     let near = scan.sentences[from..].iter().enumerate().take(OPENING_SENTENCES);
     for (i, sentence) in near.take_while(|(_, s)| s.end <= place.end) {
         let part = &scan.text[sentence.start..sentence.end];
-        let spoken = part.contains(['“', '”', '"'])
-            || sentence.start > 0 && scan.text[..sentence.start].ends_with(['“', '"', '‘']);
+        let spoken = reading.spoken[from + i];
         if !spoken && sentence.last - sentence.first >= 6 && reading.names_in(from + i).next().is_some() {
             return tell::summary(part);
         }
@@ -73,7 +72,13 @@ fn telling(reading: &Reading<'_>, layout: &Layout, place: Range<usize>) -> Strin
 }
 
 /// Adds the names of a kind that stand in a chapter as values, the most frequent first, and links to them.
-fn named(reading: &Reading<'_>, place: Range<usize>, kind: &str, field: &str, subject: &mut SubjectUpdate) {
+fn named(
+    reading: &Reading<'_>,
+    place: Range<usize>,
+    floor: u32,
+    (kind, field): (&str, &str),
+    subject: &mut SubjectUpdate,
+) {
     // Of each record: how often, and its first mention, one by its own name before others.
     let mut found: BTreeMap<usize, (usize, usize, bool)> = BTreeMap::new();
     let scan = &reading.scan;
@@ -93,8 +98,8 @@ fn named(reading: &Reading<'_>, place: Range<usize>, kind: &str, field: &str, su
     let mut found: Vec<(usize, usize, usize)> =
         found.into_iter().map(|(at, (count, first, _))| (at, count, first)).collect();
     found.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(&b.0)));
-    let least = if found.len() > NAMES { MENTIONS } else { 1 };
-    for (at, _, span) in found.into_iter().filter(|f| f.1 >= least).take(NAMES) {
+    let tells = |f: &(usize, usize, usize)| f.1 >= MENTIONS || reading.known.entities[f.0].chunks >= floor;
+    for (at, _, span) in found.into_iter().filter(tells).take(NAMES) {
         let value = reading.name_at(span);
         let place = value.span.clone();
         push(subject, field, &value, place);

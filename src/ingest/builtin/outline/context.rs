@@ -1,7 +1,7 @@
 //! What a piece hands on to the next: the headings, the table and the code fence that are open where that one starts.
 //!
 //! How much the next piece has in common with this one is known only then, so the last headings are handed on with their
-//! distance from the end, one event a line: `distance<TAB>kind<TAB>…`.
+//! distance from the end, one event a line: `distance<TAB>kind<TAB>…`. The first line is the length of the piece.
 
 use super::places::Names;
 use crate::text::layout::{Fence, Layout};
@@ -23,6 +23,11 @@ pub(super) struct Context {
     pub(super) table: Option<String>,
     /// Whether the piece is the document's first.
     pub(super) is_first: bool,
+}
+
+/// The length of the piece that wrote a context.
+pub(super) fn length_before(context: &str) -> Option<usize> {
+    context.lines().next()?.strip_suffix("\tn")?.parse().ok()
 }
 
 /// Something that changes where one is.
@@ -71,8 +76,9 @@ impl Context {
         }
     }
 
-    /// What is handed on behind `piece`, with the layout of (most of) it.
-    pub(super) fn write(&self, piece: &str, layout: &Layout, names: &Names) -> String {
+    /// What is handed on behind `piece`, the part of one that is not cut through, which has that layout.
+    /// `behind` bytes of the piece, which has `length`, are left out at its end.
+    pub(super) fn write(&self, piece: &str, behind: usize, length: usize, layout: &Layout, names: &Names) -> String {
         let mut events: Vec<(usize, Event)> = Vec::new();
         for (heading, name) in layout.headings.iter().zip(&names.own) {
             events.push((heading.start, Event::Heading(heading.level, name.clone())));
@@ -93,9 +99,9 @@ impl Context {
         let mut state = self.clone();
         let mut near = Vec::new();
         for (at, event) in events {
-            let distance = piece.len().saturating_sub(at);
+            let distance = piece.len().saturating_sub(at) + behind;
             // A table that the piece ends with may go on.
-            if matches!(event, Event::Table(None)) && distance == 0 {
+            if matches!(event, Event::Table(None)) && at >= piece.len() {
                 continue;
             }
             if distance > REACH_BYTES {
@@ -105,7 +111,7 @@ impl Context {
             }
         }
         let far = usize::MAX;
-        let mut out = String::new();
+        let mut out = format!("{length}\tn\n");
         let mut push = |distance: usize, event: &Event| {
             let line = match event {
                 Event::Heading(level, name) => format!("{distance}\th\t{level}\t{name}\n"),
@@ -128,10 +134,6 @@ impl Context {
         }
         for (distance, event) in &near {
             push(*distance, event);
-        }
-        if out.is_empty() {
-            // Not empty, so that the next piece knows it is not the first.
-            out.push('\n');
         }
         out
     }

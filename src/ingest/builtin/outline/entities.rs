@@ -43,6 +43,8 @@ pub(super) struct Reading<'a> {
     pub(super) kinds: Vec<&'static str>,
     /// Of each record, whether it is one that no reader would look up.
     pub(super) junk: Vec<bool>,
+    /// Of each sentence, whether it is spoken, or has speech in it.
+    pub(super) spoken: Vec<bool>,
 }
 
 impl<'a> Reading<'a> {
@@ -58,7 +60,8 @@ impl<'a> Reading<'a> {
         let of = known.of_spans(&scan, &spans);
         let kinds = entities.iter().map(kinds::kind).collect();
         let junk = entities.iter().map(known::is_junk).collect();
-        Self { scan, spans, known, of, kinds, junk }
+        let spoken = spoken(&scan);
+        Self { scan, spans, known, of, kinds, junk, spoken }
     }
 
     /// The records that a sentence names, with their spans.
@@ -87,7 +90,7 @@ pub(super) fn floor_text(floor: usize) -> String {
 }
 
 /// The floor that a schema tells; 1 where it tells none.
-fn floor(schema: &Schema) -> u32 {
+pub(super) fn floor(schema: &Schema) -> u32 {
     let told = schema.categories.iter().find_map(|category| {
         let from = category.summary.find(FLOOR_BEFORE)? + FLOOR_BEFORE.len();
         let rest = &category.summary[from..];
@@ -236,9 +239,7 @@ fn summary(reading: &Reading<'_>, at: usize, spans: &[usize], facts: &[&Said], a
         let sentence = &scan.sentences[span.sentence];
         let words = scan.words_of(sentence);
         let part = &scan.text[sentence.start..sentence.end];
-        let spoken = words.first().is_some_and(|w| w.gap.has(Gap::QUOTE))
-            || part.contains(['“', '”', '"', '?'])
-            || inside_quotation(scan.text, sentence.start);
+        let spoken = reading.spoken[span.sentence] || part.contains('?');
         let length = words.len();
         let next = scan.words.get(span.last).filter(|_| span.last < sentence.last);
         let acts = next.is_some_and(|w| w.gap.is_space() && w.shape == Shape::Lower);
@@ -257,21 +258,60 @@ fn summary(reading: &Reading<'_>, at: usize, spans: &[usize], facts: &[&Said], a
     }
     match best {
         Some((score, sentence)) if any || score >= GOOD => {
+            // What somebody says in passing tells less than what another chunk said it is.
+            let entity = &reading.known.entities[at];
+            let told = entity.descriptions.iter().find(|d| score < GOOD && is_phrase(d));
             let sentence = &scan.sentences[sentence];
-            tell::summary(&scan.text[sentence.start..sentence.end])
+            match told {
+                Some(told) => tell::summary(&format!("{}: {told}", reading.known.subject(at))),
+                None => tell::summary(&scan.text[sentence.start..sentence.end]),
+            }
         }
         _ => String::new(),
     }
 }
 
-/// Whether a place stands within a quotation of its paragraph.
-fn inside_quotation(text: &str, at: usize) -> bool {
-    /// How far back the quotation may have opened.
-    const BACK_BYTES: usize = 2000;
-    let from = text.ceil_char_boundary(at.saturating_sub(BACK_BYTES));
-    let before = &text[from..at];
-    let paragraph = before.rfind("\n\n").map_or(0, |i| i + 2);
-    let before = &before[paragraph..];
-    let opened = before.matches('“').count();
-    opened > before.matches('”').count() || (opened == 0 && before.matches('"').count() % 2 == 1)
+/// Whether a description is a phrase and no sentence: "the old woman’s sister".
+fn is_phrase(description: &str) -> bool {
+    let first = description.split(' ').next().unwrap_or_default();
+    matches!(first, "the" | "a" | "an" | "his" | "her" | "their")
+        && description.len() > 8
+        && !description.ends_with(['.', '!', '?'])
+}
+
+/// Of each sentence, whether a part of it stands in quotation marks. A quotation ends with its paragraph.
+fn spoken(scan: &Scan<'_>) -> Vec<bool> {
+    let mut out = Vec::with_capacity(scan.sentences.len());
+    let (mut at, mut open) = (0, false);
+    for sentence in &scan.sentences {
+        let before = scan.text.get(at..sentence.start).unwrap_or_default();
+        let first = &scan.words[sentence.first];
+        if first.gap.has(Gap::PARAGRAPH) {
+            open = false;
+        }
+        // Of what stands before a paragraph, the marks right at its start count.
+        let marks = if first.gap.has(Gap::PARAGRAPH) { before.rsplit('\n').next().unwrap_or_default() } else { before };
+        let mut any = false;
+        for c in marks.chars() {
+            turn(&mut open, c);
+        }
+        any |= open;
+        for c in scan.text.get(sentence.start..sentence.end).unwrap_or_default().chars() {
+            turn(&mut open, c);
+            any |= open || matches!(c, '“' | '”' | '"');
+        }
+        at = sentence.end.max(at);
+        out.push(any);
+    }
+    out
+}
+
+/// Opens or closes a quotation.
+fn turn(open: &mut bool, c: char) {
+    match c {
+        '“' => *open = true,
+        '”' => *open = false,
+        '"' => *open = !*open,
+        _ => {}
+    }
 }

@@ -25,6 +25,7 @@ use crate::text::layout::{Layout, Style};
 use context::Context;
 use entities::Reading;
 use places::{Mode, names_of};
+use std::ops::Range;
 
 /// Category of headings that discovery did not see.
 const FURTHER: &str = "Further sections";
@@ -58,10 +59,16 @@ impl Compiler for Builtin {
     }
 }
 
+/// Bytes at each end of a piece within which what is cut off there is left out. Two of them must fit into an overlap.
+const SEAM_BYTES: usize = 500;
+/// A first piece of this length is taken to be one of several.
+const LONG_BYTES: usize = 20_000;
+
 fn extract(input: &ExtractInput<'_>) -> Extracted {
-    let context = Context::read(input.context, input.overlap);
+    let whole = whole(input);
+    let context = Context::read(input.context, input.overlap.saturating_sub(whole.start));
     let mode = Mode::of(input.schema);
-    let text = complete(input.text);
+    let text = &input.text[whole.clone()];
     let style = if mode.sections { Style::Markdown } else { Layout::style(text) };
     let layout = Layout::of_piece(text, style, context.fence);
     let names = names_of(text, &layout, &context);
@@ -75,22 +82,37 @@ fn extract(input: &ExtractInput<'_>) -> Extracted {
     if let Some(reading) = reading.as_ref().filter(|_| mode.entities) {
         entities::extract(input, reading, &mut subjects);
     }
-    // A text that ends in the midst of a line goes on in the next piece with the same headings.
-    let context = context.write(input.text, &layout, &names);
+    for field in subjects.iter_mut().flat_map(|subject| &mut subject.fields) {
+        field.span = field.span.map(|(start, end)| (start + whole.start, end + whole.start));
+    }
+    let context = context.write(text, input.text.len() - whole.end, input.text.len(), &layout, &names);
     Extracted { subjects, context }
 }
 
-/// The piece without what its end cuts off: a text that ends in no line break, and with no sign of an end, is taken to
-/// the end of its last line, or sentence. A short text is whole.
-fn complete(text: &str) -> &str {
-    const WHOLE_BYTES: usize = 2048;
-    let ends = text.trim_end_matches(['”', '"', '’', '\'', ')', '*', '_', '`', '|', ' ']);
-    if text.len() < WHOLE_BYTES || text.ends_with('\n') || ends.ends_with(['.', '!', '?', '…', ':', ';']) {
-        return text;
+/// The part of a piece that neither end cuts through: from and to a blank line, or a line break, or a sentence, as far
+/// as there is one near the end. The first piece starts, and the last ends, as it is; the last is shorter than the one
+/// before.
+fn whole(input: &ExtractInput<'_>) -> Range<usize> {
+    let text = input.text;
+    let before = context::length_before(input.context);
+    let cut = match before {
+        Some(before) => text.len() + before / 8 >= before,
+        None => text.len() >= LONG_BYTES || !text.ends_with('\n') && text.len() > 2 * SEAM_BYTES,
+    };
+    let mut start = 0;
+    if input.overlap > 0 {
+        let near = &text[..text.floor_char_boundary(SEAM_BYTES.min(input.overlap / 2))];
+        let found = ["\n\n", "\n", ". "].into_iter().find_map(|mark| near.find(mark).map(|at| at + mark.len()));
+        start = found.unwrap_or(0);
     }
-    let line = text.rfind('\n').map_or(0, |at| at + 1);
-    let sentence = text[line..].rfind(". ").map_or(line, |at| line + at + 2);
-    if sentence == 0 { text } else { &text[..sentence] }
+    let mut end = text.len();
+    if cut {
+        let from = text.ceil_char_boundary(text.len().saturating_sub(SEAM_BYTES)).max(start);
+        let found =
+            ["\n\n", "\n", ". "].into_iter().find_map(|mark| text[from..].rfind(mark).map(|at| from + at + mark.len()));
+        end = found.unwrap_or(end);
+    }
+    start..end
 }
 
 #[cfg(test)]

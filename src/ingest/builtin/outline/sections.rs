@@ -69,10 +69,9 @@ pub(super) fn extract(
             push(&mut subject, &label.label, &label.value, label.place());
         }
         definitions(text, &prose, &mut subject);
-        let first_line = text[place.start..].find('\n').map_or(place.end, |at| place.start + at + 1);
         let mut rows = Vec::new();
         if let Some(header) = context.table.as_ref().filter(|_| place.start == 0 && !context.is_first) {
-            let inherited = inherited(text, layout, first_line);
+            let inherited = inherited(text, layout);
             table_rows(text, header, Delimiter::Pipe, &inherited, &mut subject, &mut rows);
         }
         for table in layout.tables.iter().filter(|t| place.contains(&t.header.start)) {
@@ -200,6 +199,7 @@ fn defined(sentence: &str, bold: bool) -> Option<(&str, usize)> {
         let term = &head[..close];
         let rest = &sentence[close + 2..];
         let value = rest.trim_start_matches([' ', '–', '—', ':', '-']);
+        let value = ["is ", "are ", "means "].iter().find_map(|verb| value.strip_prefix(verb)).unwrap_or(value);
         let joined = [" is ", " are ", " means ", " – ", " — ", ": ", " - "].iter().any(|j| rest.starts_with(j));
         return (joined && !term.ends_with(':')).then(|| (term, sentence.len() - value.len()));
     }
@@ -222,9 +222,8 @@ fn plural_of(one: &[String], other: &[String]) -> bool {
 }
 
 /// Rows at the start of a piece that belong to a table of the piece before.
-fn inherited(text: &str, layout: &Layout, first_line: usize) -> Vec<Range<usize>> {
-    let from = layout.lines.partition_point(|line| line.start < first_line);
-    let rows = layout.lines[from..].iter().take_while(|line| line.text(text).contains('|'));
+fn inherited(text: &str, layout: &Layout) -> Vec<Range<usize>> {
+    let rows = layout.lines.iter().take_while(|line| line.text(text).contains('|'));
     rows.map(|line| line.start..line.next).collect()
 }
 

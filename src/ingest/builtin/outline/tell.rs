@@ -9,7 +9,7 @@ const SUMMARY_WORDS: usize = 60;
 /// A text as a summary: on one line, without marks, cut at a word, with a sign where it was cut.
 pub(super) fn summary(text: &str) -> String {
     let head = &text[..text.floor_char_boundary(4 * SUMMARY_BYTES)];
-    let text = plain(head);
+    let text = plain(unquoted(head.trim()));
     let mut out = String::new();
     let mut words = text.split_whitespace();
     for word in words.by_ref().take(SUMMARY_WORDS) {
@@ -29,6 +29,20 @@ pub(super) fn summary(text: &str) -> String {
         out.push('…');
     }
     out
+}
+
+/// A sentence without a quotation mark at its end that opens before it, or at its start that closes behind it.
+fn unquoted(text: &str) -> &str {
+    let mut text = text;
+    for (open, close) in [('“', '”'), ('‘', '’')] {
+        if !text.contains(open) {
+            text = text.trim_end_matches(close);
+        }
+        if !text.contains(close) {
+            text = text.trim_start_matches(open);
+        }
+    }
+    if text.matches('"').count() == 1 { text.trim_matches('"') } else { text }
 }
 
 /// Names as a list: "a, b and c", the rest as a number.
