@@ -162,6 +162,11 @@ fn fits(scan: &Scan<'_>, phrase: &Phrase, last: usize, kind: &str) -> bool {
     if plural || vague || cut || (opened && words[0].text != "one") {
         return false;
     }
+    // Of "her daughter sat in dread" the end is no noun; "His father, X" speaks to X.
+    let named = head.is(PERSON) || BEARERS.contains(&format!(" {} ", head.text));
+    if !phrase.defines && (kind == "person" && !named || matches!(words[0].text, "His" | "Her" | "Their")) {
+        return false;
+    }
     let person = phrase.kind == "person" || words[..end].iter().any(|w| BEARERS.contains(&format!(" {} ", w.text)));
     match kind {
         "person" => person,

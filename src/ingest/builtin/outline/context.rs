@@ -11,6 +11,8 @@ use plica_format::limits::KEY_BYTES;
 const REACH_BYTES: usize = 16 << 10;
 /// Longest context, in bytes.
 const CONTEXT_BYTES: usize = KEY_BYTES;
+/// More events than this do not fit.
+const CONTEXT_EVENTS: usize = CONTEXT_BYTES / 6;
 
 /// Where in the document's structure a piece starts.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -110,7 +112,27 @@ impl Context {
                 near.push((distance, event));
             }
         }
-        let far = usize::MAX;
+        // What is nearest to the end is kept apart longest, for most overlaps are short.
+        let mut near = std::collections::VecDeque::from(near);
+        while near.len() > CONTEXT_EVENTS {
+            near.pop_front().into_iter().for_each(|(_, event)| state.apply(event));
+        }
+        loop {
+            let out = state.text(length, near.make_contiguous());
+            if out.len() <= CONTEXT_BYTES {
+                return out;
+            }
+            match near.pop_front() {
+                Some((_, event)) => state.apply(event),
+                // Outer headings go before inner ones.
+                None if state.path.is_empty() => return String::new(),
+                None => drop(state.path.remove(0)),
+            }
+        }
+    }
+
+    /// The state and what comes after it, a line each.
+    fn text(&self, length: usize, near: &[(usize, Event)]) -> String {
         let mut out = format!("{length}\tn\n");
         let mut push = |distance: usize, event: &Event| {
             let line = match event {
@@ -119,20 +141,19 @@ impl Context {
                 Event::Fence(None) => format!("{distance}\tf\t\t\n"),
                 Event::Table(header) => format!("{distance}\tt\t\t{}\n", header.as_deref().unwrap_or_default()),
             };
-            if out.len() + line.len() <= CONTEXT_BYTES {
-                out.push_str(&line);
-            }
+            out.push_str(&line);
         };
-        for (level, name) in &state.path {
+        let far = usize::MAX;
+        for (level, name) in &self.path {
             push(far, &Event::Heading(*level, name.clone()));
         }
-        if state.fence.is_some() {
-            push(far, &Event::Fence(state.fence));
+        if self.fence.is_some() {
+            push(far, &Event::Fence(self.fence));
         }
-        if state.table.is_some() {
-            push(far, &Event::Table(state.table.clone()));
+        if self.table.is_some() {
+            push(far, &Event::Table(self.table.clone()));
         }
-        for (distance, event) in &near {
+        for (distance, event) in near {
             push(*distance, event);
         }
         out

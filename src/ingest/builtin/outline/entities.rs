@@ -231,7 +231,8 @@ fn together(reading: &Reading<'_>) -> HashMap<usize, Vec<(usize, u32)>> {
 
 /// The most telling sentence on a record; without `any`, only one that tells what it is or does.
 fn summary(reading: &Reading<'_>, at: usize, spans: &[usize], facts: &[&Said], any: bool) -> String {
-    const GOOD: i32 = 6;
+    // Places seldom start a sentence.
+    let good = if reading.kinds[at] == "person" { 6 } else { 3 };
     let scan = &reading.scan;
     let mut best: Option<(i32, usize)> = None;
     for &span in spans {
@@ -257,10 +258,10 @@ fn summary(reading: &Reading<'_>, at: usize, spans: &[usize], facts: &[&Said], a
         }
     }
     match best {
-        Some((score, sentence)) if any || score >= GOOD => {
+        Some((score, sentence)) if any || score >= good => {
             // What somebody says in passing tells less than what another chunk said it is.
             let entity = &reading.known.entities[at];
-            let told = entity.descriptions.iter().find(|d| score < GOOD && is_phrase(d));
+            let told = entity.descriptions.iter().find(|d| score < good && is_phrase(d));
             let sentence = &scan.sentences[sentence];
             match told {
                 Some(told) => tell::summary(&format!("{}: {told}", reading.known.subject(at))),
@@ -275,8 +276,8 @@ fn summary(reading: &Reading<'_>, at: usize, spans: &[usize], facts: &[&Said], a
 fn is_phrase(description: &str) -> bool {
     let first = description.split(' ').next().unwrap_or_default();
     matches!(first, "the" | "a" | "an" | "his" | "her" | "their")
-        && description.len() > 8
-        && !description.ends_with(['.', '!', '?'])
+        && (8..80).contains(&description.len())
+        && !description.contains(['.', '!', '?', ',', '“', '"'])
 }
 
 /// Of each sentence, whether a part of it stands in quotation marks. A quotation ends with its paragraph.

@@ -97,8 +97,10 @@ fn whole(input: &ExtractInput<'_>) -> Range<usize> {
     let before = context::length_before(input.context);
     let cut = match before {
         Some(before) => text.len() + before / 8 >= before,
-        None => text.len() >= LONG_BYTES || !text.ends_with('\n') && text.len() > 2 * SEAM_BYTES,
+        None => text.len() >= LONG_BYTES,
     };
+    // Texts end with a line break, pieces seldom do.
+    let cut = cut && !text.ends_with('\n');
     let mut start = 0;
     if input.overlap > 0 {
         let near = &text[..text.floor_char_boundary(SEAM_BYTES.min(input.overlap / 2))];

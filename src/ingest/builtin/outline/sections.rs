@@ -296,10 +296,13 @@ fn link(text: &str, bodies: &[(usize, Range<usize>)], names: &Names, subjects: &
     for (subject, place) in bodies {
         let subject = &mut subjects[subject - from];
         let body = words(&text[place.clone()]);
-        let mut found: Vec<String> = Vec::new();
+        let own = crate::text::key(&subject.name);
+        let (mut found, mut seen): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
         for i in 0..body.len() {
             for (name, original) in by_first.get(&body[i]).into_iter().flatten() {
-                if body[i..].starts_with(name) && *original != subject.name && !found.contains(original) {
+                let key = || crate::text::key(original);
+                if body[i..].starts_with(name) && key() != own && !seen.contains(&key()) {
+                    seen.push(key());
                     found.push(original.clone());
                 }
             }

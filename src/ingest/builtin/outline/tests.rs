@@ -215,10 +215,16 @@ fn headings_of_a_manual_are_its_categories() {
 #[test]
 fn pieces_of_any_size_give_the_same_values() {
     let ledger = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/ledger.md")).unwrap();
-    for text in [manual(), ledger] {
+    // A manual of several volumes, and a long ledger.
+    let volumes = ["", "Second ", "Third "].map(|volume| {
+        manual().replace("\n## ", &format!("\n## {volume}")).replacen("# Tarn", "Tarn", usize::from(!volume.is_empty()))
+    });
+    let row = ledger.lines().find(|line| line.starts_with("| No.")).unwrap().to_owned();
+    let rows: String = (1000..1600).map(|i| format!("{}\n", row.replace("No. 1", &format!("No. {i}")))).collect();
+    for text in [volumes.concat(), ledger.replace(&format!("{row}\n"), &rows)] {
         let whole = compiled(&text, &[], 1 << 20, 0);
-        for piece in [2_600, 3_700, 5_100] {
-            let parts = compiled(&text, &[], piece, 1_000);
+        for piece in [20_100, 21_700, 26_300, 30_000] {
+            let parts = compiled(&text, &[], piece, 2_000);
             assert_eq!(parts.0, whole.0);
             assert_eq!(parts.1.keys().collect::<Vec<_>>(), whole.1.keys().collect::<Vec<_>>(), "{piece}");
             for (key, subject) in &whole.1 {
