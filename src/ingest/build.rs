@@ -6,7 +6,7 @@
 
 use super::model::{FoldInput, HistoryUnit, Model, Recalled, UpdateInput};
 use crate::index::{MemoryScope, NewChunk, Origin, Writer};
-use crate::text::Chunker;
+use crate::text::{ChunkPlan, Chunker, Chunking};
 use crate::{Error, Result};
 use plica_format::document::DocumentState;
 use plica_format::limits::SUMMARY_BYTES;
@@ -66,6 +66,7 @@ pub struct Reader<'a> {
     commit_chunks: Option<u32>,
     threads: usize,
     again: bool,
+    chunking: Chunking,
     cancel: Option<&'a AtomicBool>,
     acknowledge: Box<dyn FnMut(Acknowledged) + 'a>,
     progress: Progress<'a>,
@@ -99,6 +100,7 @@ impl<'a> Reader<'a> {
             commit_chunks: None,
             threads: 1,
             again: false,
+            chunking: Chunking::Sentences,
             cancel: None,
             acknowledge: Box::new(|_| ()),
             progress: Box::new(|_, _, _| ()),
@@ -124,6 +126,13 @@ impl<'a> Reader<'a> {
     /// was not completed as it is.
     pub fn again(&mut self, again: bool) -> &mut Self {
         self.again = again;
+        self
+    }
+
+    /// Cuts texts so, instead of by sentences alone. What was cut already stays; of a text that is appended, headings
+    /// and tables count from its own start. A reading that was interrupted must go on with the same.
+    pub fn chunking(mut self, chunking: Chunking) -> Self {
+        self.chunking = chunking;
         self
     }
 
@@ -243,8 +252,9 @@ impl<'a> Reader<'a> {
                 0
             }
         };
-        let chunker = Chunker::new(writer.options().chunk_words);
-        let at = chunker.chunks(text).take(done as usize).map(str::len).sum();
+        let plan = self.chunking.plan(Chunker::new(writer.options().chunk_words), text);
+        let at = plan.chunks(0).take(done as usize).map(|(place, _)| place.len()).sum();
+        drop(plan);
         let mut readings = [Reading { source: Source { id, text, ..Source::default() }, at, added: 0 }];
         self.read(writer, &mut readings)?;
         let chunks = writer.head(id)?.map_or(0, |head| head.chunks);
@@ -257,17 +267,18 @@ impl<'a> Reader<'a> {
     /// Reads what is left of all documents, a chunk of each a round.
     fn read(&mut self, writer: &mut Writer, readings: &mut [Reading<'_>]) -> Result<()> {
         let chunker = Chunker::new(writer.options().chunk_words);
+        let plans: Vec<ChunkPlan<'_>> =
+            readings.iter().map(|reading| self.chunking.plan(chunker, reading.source.text)).collect();
         // A fold that a stopped reader left out comes first.
         let ids: Vec<String> = readings.iter().map(|reading| reading.source.id.to_owned()).collect();
         self.fold(writer, &ids)?;
         loop {
             self.stop_if_cancelled(writer)?;
             let mut round = Vec::new();
-            for reading in readings.iter_mut() {
-                let rest = reading.source.text.get(reading.at..).unwrap_or_default();
-                if !rest.is_empty() {
-                    let end = reading.at + chunker.next_end(rest);
-                    round.push((reading.source, reading.at, end));
+            for (reading, plan) in readings.iter_mut().zip(&plans) {
+                if reading.at < reading.source.text.len() {
+                    let (end, title) = plan.next(reading.at);
+                    round.push((reading.source, reading.at, end, title));
                     reading.at = end;
                     reading.added += 1;
                 }
@@ -277,12 +288,12 @@ impl<'a> Reader<'a> {
             }
             let chunks: Vec<(&str, NewChunk<'_>)> = round
                 .iter()
-                .map(|(source, start, end)| {
-                    (source.id, NewChunk::text(source.text.get(*start..*end).unwrap_or_default()))
+                .map(|(source, start, end, title)| {
+                    (source.id, NewChunk { title, ..NewChunk::text(source.text.get(*start..*end).unwrap_or_default()) })
                 })
                 .collect();
             self.read_chunks(writer, &chunks)?;
-            for (source, _, end) in &round {
+            for (source, _, end, _) in &round {
                 (self.progress)(source.id, *end as u64, source.text.len() as u64);
                 if *end == source.text.len() {
                     writer.publish(source.id)?;

@@ -8,6 +8,7 @@
 //! * [`key`]: the form in which names and aliases are compared.
 //! * [`sentences`]: sentence boundaries, lazily.
 //! * [`Chunker`]: cuts a source into chunks of whole sentences within a budget of words.
+//! * [`Chunking`]: by sentences, by headed sections, or by the rows of tables, with titles.
 //! * [`utf8`]: the one place where bytes from outside become text.
 //!
 //! Tokens and keys must not change for as long as a file lives; sentences and chunks may, because their outcome is
@@ -15,14 +16,17 @@
 
 mod abbreviation;
 mod chunker;
+mod chunking;
 #[cfg(test)]
 mod golden;
 mod key;
+pub(crate) mod layout;
 mod sentence;
 mod tokenizer;
 mod utf8;
 
 pub use chunker::{Chunker, Chunks, DEFAULT_CHUNK_WORDS, word_count};
+pub use chunking::{CHUNK_TITLE_BYTES, ChunkPlan, Chunking};
 pub use key::key;
 pub use sentence::{Sentences, sentences};
 pub(crate) use tokenizer::bounded;

@@ -2,8 +2,8 @@
 
 use crate::record_arguments::{Hop, Record, Records};
 use crate::values::{
-    MemoryArgument, ModelArgument, StatisticsArgument, TreePath, key_value, not_negative, pool, share, tree_path,
-    weights,
+    ChunksArgument, MemoryArgument, ModelArgument, StatisticsArgument, TreePath, key_value, not_negative, pool, share,
+    tree_path, weights,
 };
 use clap::{ArgAction, Args, Parser, Subcommand};
 use plica::Weights;
@@ -100,6 +100,16 @@ pub struct Build {
     /// Id of the document; with one file only
     #[arg(long, value_name = "ID")]
     pub doc: Option<String>,
+    /// What chunks are made of: sentences; sections, which end before headings and are titled by them; or rows, each row
+    /// of a table by itself, titled by caption and header, and sections. The same again when it is run again
+    #[arg(
+        long,
+        value_enum,
+        value_name = "sentences|sections|rows",
+        default_value = "sentences",
+        hide_possible_values = true
+    )]
+    pub chunks: ChunksArgument,
     #[command(flatten)]
     pub creation: Creation,
     #[command(flatten)]
@@ -132,6 +142,16 @@ pub struct Append {
     /// (what that one added stays)
     #[arg(long)]
     pub again: bool,
+    /// What chunks are made of: sentences; sections, which end before headings and are titled by them; or rows, each row
+    /// of a table by itself, titled by caption and header, and sections. The same again when it is run again
+    #[arg(
+        long,
+        value_enum,
+        value_name = "sentences|sections|rows",
+        default_value = "sentences",
+        hide_possible_values = true
+    )]
+    pub chunks: ChunksArgument,
     #[command(flatten)]
     pub model: ModelArguments,
     /// Print {"commit":n,"chunks":total} as soon as each commit is on the medium, and nothing else

@@ -20,6 +20,7 @@ pub fn build(arguments: &Build) -> Outcome {
     let progress = Progress::bytes(files.iter().map(|file| file.bytes).sum());
     let done = Cell::new(0);
     let mut reader = Reader::new(model(arguments.model.model))
+        .chunking(arguments.chunks.into())
         .cancel(signals::stop_flag())
         .on_commit(|commit| ledger.acknowledge(commit))
         .on_progress(|_, read, _| progress.at(done.get() + read));
@@ -94,6 +95,7 @@ pub fn append(arguments: &Append) -> Outcome {
     let progress = Progress::bytes(text.len() as u64);
     progress.about(&arguments.doc);
     let mut reader = Reader::new(model(arguments.model.model))
+        .chunking(arguments.chunks.into())
         .cancel(signals::stop_flag())
         .on_commit(|commit| ledger.acknowledge(commit))
         .on_progress(|_, read, _| progress.at(read));

@@ -3,6 +3,7 @@
 use clap::ValueEnum;
 use plica::ingest::RecordKind;
 use plica::records::RecordField;
+use plica::text::Chunking;
 use plica::{MemoryScope, Statistics, Weights};
 use std::num::NonZeroUsize;
 
@@ -14,6 +15,28 @@ pub enum ModelArgument {
     Builtin,
     /// None.
     None,
+}
+
+/// What chunks are made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum ChunksArgument {
+    /// Sentences.
+    #[default]
+    Sentences,
+    /// Headed sections.
+    Sections,
+    /// Rows of tables, and sections.
+    Rows,
+}
+
+impl From<ChunksArgument> for Chunking {
+    fn from(argument: ChunksArgument) -> Self {
+        match argument {
+            ChunksArgument::Sentences => Self::Sentences,
+            ChunksArgument::Sections => Self::Sections,
+            ChunksArgument::Rows => Self::Rows,
+        }
+    }
 }
 
 /// A scope of the entity memory.
