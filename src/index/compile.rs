@@ -3,9 +3,27 @@
 use super::writer::Writer;
 use crate::ingest::{KnownEntity, Piece};
 use crate::{Error, Result};
+use plica_format::document::DocumentState;
 use plica_format::key::{self, INDEX_SCOPE};
 
 impl Writer {
+    /// Ids of the documents that readers see, in order.
+    pub fn documents(&self) -> Result<Vec<String>> {
+        let mut ids = std::collections::BTreeMap::new();
+        let decode = |bytes: &[u8]| Ok(bytes.to_vec());
+        self.view().each_newest(&[key::DOCUMENT_ID], decode, |key, _| {
+            ids.insert(key, ());
+        })?;
+        let mut documents = Vec::new();
+        for key in ids.into_keys() {
+            let id = String::from_utf8_lossy(key.get(1..).unwrap_or_default()).into_owned();
+            if self.head(&id)?.is_some_and(|head| head.state == DocumentState::Live) {
+                documents.push(id);
+            }
+        }
+        Ok(documents)
+    }
+
     /// Number of a document.
     pub(crate) fn document_number(&self, id: &str) -> Result<u32> {
         self.number(id)

@@ -5,13 +5,14 @@
 //! question and sentences name. Asked again, the question ends there. It is bounded: a few short sentences a question, and a
 //! number of questions that depends on the document's length, so that the outline never becomes a copy of the document.
 
-use super::navigate::{Navigation, Passage};
+use super::navigate::Navigation;
 use super::page::step_of;
 use super::score::Question;
 use crate::index::Snapshot;
 use crate::index::Writer;
 use crate::index::outline::{clip, tokens};
 use crate::ingest::Category;
+use crate::search::Passage;
 use crate::text::{sentences, tokens as terms};
 use crate::{Error, Result};
 use plica_format::limits::KEY_BYTES;

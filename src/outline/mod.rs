@@ -22,9 +22,10 @@ mod score;
 mod walk;
 
 pub use crate::index::{PageInput, PageSummarizer, TermSummarizer};
+pub use crate::search::Passage;
 pub use folder::{Written, write_folder};
 pub use learn::{LEARNED, Learned, learn};
-pub use navigate::{Navigate, Navigation, Passage, Step};
+pub use navigate::{Navigate, Navigation, Step};
 pub use page::{Cover, EntryKind, OutlineEntry, OutlinePage};
 pub use plica_format::outline::{Field, Subject, Value};
 pub use score::{Bm25Scorer, Question, QuestionTerm, Scorer};

@@ -8,7 +8,7 @@ use super::page::OutlinePage;
 use super::score::{Bm25Scorer, Question, Scorer};
 use crate::Result;
 use crate::index::Snapshot;
-use crate::search::{Limits, Query};
+use crate::search::{Limits, Passage, Query};
 use std::collections::{BTreeSet, HashSet};
 
 /// Pages that a navigation opens, at most, whatever its budget.
@@ -108,24 +108,6 @@ pub struct Step {
     pub score: f64,
 }
 
-/// A passage of the source.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Passage {
-    /// External id of the chunk, else `DOC#ORDINAL`.
-    pub id: String,
-    /// `DOC#ORDINAL`.
-    pub chunk: String,
-    /// Id of the document.
-    pub document: String,
-    /// Place in the document, from 0.
-    pub ordinal: u32,
-    /// Score of the search; of a passage that a page names, the page's.
-    pub score: f64,
-    /// The chunk's text.
-    pub text: String,
-}
-
 /// A page whose entries are still to be tried, best first.
 struct Frame {
     entries: Vec<(f64, Vec<String>)>,
@@ -159,15 +141,10 @@ impl Snapshot {
             None => {
                 let query = Query::new(asked.question).document(asked.document).k(asked.passages);
                 let hits = self.search(&query)?.hits;
-                let passages = hits.into_iter().map(|hit| Passage {
-                    id: hit.id,
-                    chunk: hit.chunk,
-                    document: hit.document,
-                    ordinal: hit.ordinal,
-                    score: hit.score,
-                    text: hit.text,
-                });
-                (search.nearest.take().map(|(_, page)| page).into_iter().collect(), passages.collect())
+                let passages =
+                    hits.into_iter().map(|hit| Ok(Passage::of(self.chunk_at(&hit.document, hit.ordinal)?, hit.score)));
+                let passages = passages.collect::<Result<Vec<_>>>()?;
+                (search.nearest.take().map(|(_, page)| page).into_iter().collect(), passages)
             }
         };
         Ok(Navigation {
@@ -191,14 +168,7 @@ impl Snapshot {
                 continue;
             }
             let chunk = self.chunk_at(&page.document, ordinal)?;
-            passages.push(Passage {
-                id: chunk.id,
-                chunk: chunk.chunk,
-                document: chunk.document,
-                ordinal,
-                score,
-                text: chunk.text,
-            });
+            passages.push(Passage::of(chunk, score));
         }
         Ok(passages)
     }

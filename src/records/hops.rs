@@ -10,13 +10,14 @@
 //! A field that is `$ID.value` or `$ID.entity` takes, one after another, the values or entities that hop `ID` bound. A
 //! hop can only refer to hops before it, so no plan goes round in circles.
 
-use super::query::{Passage, Record, RecordQuery};
+use super::query::{Record, RecordQuery};
 use super::rank::{Candidate, rank};
 use super::reading::Reading;
 use crate::index::Snapshot;
 use crate::index::records::symbol;
 use crate::ingest::RecordKind;
 use crate::search::Limits;
+use crate::search::Passage;
 use crate::{Error, Result};
 use plica_format::document::DocumentHead;
 use serde::Deserialize;

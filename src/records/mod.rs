@@ -20,8 +20,9 @@ mod reading;
 mod score;
 mod vocabulary;
 
+pub use crate::search::Passage;
 pub use hops::{Hop, HopAnswer, HopCondition, HopFields, HopMode, HopOptions, Plan};
-pub use query::{Fallback, Passage, Record, RecordAnswer, RecordQuery, RecordWeights, ScoredRecord};
+pub use query::{Fallback, Record, RecordAnswer, RecordQuery, RecordWeights, ScoredRecord};
 pub use vocabulary::{FieldValue, RecordField, VocabularyQuery};
 
 use crate::Result;

@@ -2,6 +2,7 @@
 
 use crate::ingest::{RecordKind, RecordUpdate};
 use crate::search::Limits;
+use crate::search::Passage;
 
 /// A record, as readers see it: a key to passages, never the answer. Fields that it does not have are empty.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -229,28 +230,6 @@ pub struct ScoredRecord {
     pub record: Record,
     /// Its score, 0 to 1.
     pub score: f64,
-}
-
-/// A chunk that supports records of a ranking.
-#[derive(Debug, Clone, PartialEq)]
-#[non_exhaustive]
-pub struct Passage {
-    /// External id, else `DOC#ORDINAL`.
-    pub id: String,
-    /// `DOC#ORDINAL`.
-    pub chunk: String,
-    /// Id of the document.
-    pub document: String,
-    /// Place in the document, from 0.
-    pub ordinal: u32,
-    /// Best score of the records that it supports.
-    pub score: f64,
-    /// Title of the chunk, or empty.
-    pub title: String,
-    /// Text of the chunk.
-    pub text: String,
-    /// Start and end in the source, in bytes, where known.
-    pub span: Option<(u64, u64)>,
 }
 
 /// In which ways a ranking went beyond the fields as they were given.

@@ -5,13 +5,14 @@
 //! it. Without an entity the label leads, without a label the value. Memory is bounded by what is asked for.
 
 use super::Place;
-use super::query::{Fallback, Passage, RecordAnswer, RecordQuery, ScoredRecord};
+use super::query::{Fallback, RecordAnswer, RecordQuery, ScoredRecord};
 use super::reading::{Filter, Found, Reading};
 use super::score::{ALIAS, LabelFit, Scorer};
 use crate::Result;
 use crate::index::Snapshot;
 use crate::index::records::{bounded, label_symbol, symbol};
 use crate::index::view::damaged_value;
+use crate::search::Passage;
 use plica_format::document::DocumentHead;
 use plica_format::key;
 use plica_format::record::RecordRow;

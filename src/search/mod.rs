@@ -14,10 +14,12 @@ mod collection;
 mod document;
 mod explain;
 mod fuse;
+mod passage;
 mod query;
 mod scope;
 
 pub use bm25::Bm25;
+pub use passage::Passage;
 pub use query::{Answer, Channel, Explanation, Hit, Limits, LinkedRecord, Query, Scope, Statistics, Weights};
 
 use crate::index::Snapshot;

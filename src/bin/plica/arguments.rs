@@ -1,5 +1,6 @@
 //! The command's arguments, and what its help says.
 
+use crate::outline_arguments;
 use crate::record_arguments::{Hop, Record, Records};
 use crate::values::{
     ChunksArgument, MemoryArgument, ModelArgument, StatisticsArgument, TreePath, key_value, not_negative, pool, share,
@@ -43,6 +44,9 @@ pub enum Command {
     Append(Append),
     Search(Search),
     Tree(Tree),
+    Compile(outline_arguments::Compile),
+    Outline(outline_arguments::OutlineArguments),
+    Navigate(outline_arguments::NavigateArguments),
     Entity(EntityArguments),
     Entities(Entities),
     Chunk(ChunkArguments),

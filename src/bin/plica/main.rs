@@ -7,6 +7,7 @@ mod arguments;
 mod ask;
 mod build;
 mod check;
+mod compile;
 mod entities;
 mod eval;
 mod export;
@@ -15,6 +16,8 @@ mod hits;
 mod import;
 mod log;
 mod opening;
+mod outline;
+mod outline_arguments;
 mod output;
 mod passage;
 mod progress;
@@ -53,6 +56,9 @@ fn run(command: &Command) -> Outcome {
         Command::Append(arguments) => build::append(arguments),
         Command::Search(arguments) => search::search(arguments),
         Command::Tree(arguments) => show::tree(arguments),
+        Command::Compile(arguments) => compile::compile(arguments),
+        Command::Outline(arguments) => outline::outline(arguments),
+        Command::Navigate(arguments) => outline::navigate(arguments),
         Command::Entity(arguments) => entities::entity(arguments),
         Command::Entities(arguments) => entities::entities(arguments),
         Command::Chunk(arguments) => show::chunk(arguments),

@@ -137,6 +137,32 @@ pub fn tree_path(text: &str) -> Result<TreePath, String> {
     steps.map(TreePath).map_err(|_| "expected numbers with / between them, such as 0/3".to_owned())
 }
 
+/// Steps from the root of an outline.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct OutlinePath(pub Vec<String>);
+
+/// Names with / between them, \\/ for a / within a name; or a JSON list of names.
+pub fn outline_path(text: &str) -> Result<OutlinePath, String> {
+    if text.starts_with('[') {
+        let names = serde_json::from_str(text);
+        return names.map(OutlinePath).map_err(|error| format!("expected a JSON list of names: {error}"));
+    }
+    let mut names = vec![String::new()];
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        match character {
+            '\\' if matches!(characters.peek(), Some('/' | '\\')) => {
+                let escaped = characters.next();
+                names.iter_mut().last().into_iter().for_each(|name| name.extend(escaped));
+            }
+            '/' => names.push(String::new()),
+            other => names.iter_mut().last().into_iter().for_each(|name| name.push(other)),
+        }
+    }
+    names.retain(|name| !name.is_empty());
+    Ok(OutlinePath(names))
+}
+
 /// A number from 0.
 pub fn not_negative(text: &str) -> Result<f64, String> {
     match text.trim().parse::<f64>() {
@@ -192,6 +218,9 @@ mod tests {
         assert_eq!(tree_path("0/3").unwrap().0, [0, 3]);
         assert!(tree_path("").unwrap().0.is_empty());
         assert!(tree_path("0/x").is_err());
+        assert_eq!(outline_path("a b/c\\/d/").unwrap().0, ["a b", "c/d"]);
+        assert_eq!(outline_path(r#"["a/b"]"#).unwrap().0, ["a/b"]);
+        assert!(outline_path("[1]").is_err());
         assert_eq!(weights("1, 0.5,0").unwrap(), Weights { text: 1.0, memory: 0.5, summary: 0.0 });
         assert!(weights("1,2").is_err() && weights("1,NaN,0").is_err() && weights("1,-1,0").is_err());
         assert_eq!(pool("all").unwrap(), usize::MAX);
