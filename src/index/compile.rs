@@ -29,6 +29,22 @@ impl Writer {
         self.number(id)
     }
 
+    /// Where the source of a document ends, as far as its chunks say.
+    pub(crate) fn source_end(&mut self, document: u32) -> Result<u64> {
+        let head = self.head_of(document)?;
+        let mut end = head.text_bytes;
+        for ordinal in 0..head.chunks {
+            let chunk = self.chunk_id(document, ordinal)?;
+            let waiting = self.texts.rows.iter().find(|row| row.chunk == chunk).map(|row| row.span);
+            let span = match waiting {
+                Some(span) => span,
+                None => self.view().text_row(chunk)?.span,
+            };
+            end = end.max(span.map_or(0, |(_, end)| end));
+        }
+        Ok(end)
+    }
+
     /// Bytes of a document's text.
     pub(crate) fn text_bytes(&self, id: &str) -> Result<u64> {
         Ok(self.head_of(self.number(id)?)?.text_bytes)

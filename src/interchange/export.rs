@@ -1,7 +1,7 @@
 //! Writing an index as JSON lines.
 //!
 //! The order is fixed by content alone: documents by the bytes of their ids; of each, the document line, its chunks by
-//! ordinal, its entities in the order of creation, its summaries by level and index, its records by
+//! ordinal, its entities in the order of creation, its summaries by level and index, its outline, its records by
 //! compared entity, label and hash. The entities of an index-wide memory
 //! come at the end, without a document. Memory is bounded by one document.
 
@@ -123,7 +123,7 @@ pub fn export(snapshot: &Snapshot, out: &mut impl Write) -> Result<()> {
     out.flush().map_err(Error::io("write the lines", None))
 }
 
-fn write(out: &mut impl Write, line: &impl Serialize) -> Result<()> {
+pub(super) fn write(out: &mut impl Write, line: &impl Serialize) -> Result<()> {
     serde_json::to_writer(&mut *out, line)
         .map_err(std::io::Error::from)
         .and_then(|()| out.write_all(b"\n"))
@@ -177,6 +177,7 @@ fn export_document(snapshot: &Snapshot, head: &DocumentHead, out: &mut impl Writ
     snapshot.each_summary(head, |level, index, text| {
         write(out, &SummaryLine { r#type: "summary", doc: &head.id, level, index, text })
     })?;
+    super::outline::export_outline(snapshot, head, out)?;
     export_records(snapshot, head, out)
 }
 

@@ -9,7 +9,7 @@
 //! there is none, all are new). From there on each must be the same as the chunk in its place, until the document's end
 //! is reached and the rest is appended.
 //!
-//! *Order.* A document line comes before its chunks. Entity, summary and record lines may come before their document or their
+//! *Order.* A document line comes before its chunks. Entity, summary, outline and record lines may come before their document or their
 //! chunks: they wait, within a bound, and what still waits at the end is an error.
 
 use super::held::{Held, SummaryPlace};
@@ -77,6 +77,8 @@ pub struct Imported {
     pub entities: u64,
     /// Summaries that were set.
     pub summaries: u64,
+    /// Outline and page summary lines that added something.
+    pub outline: u64,
     /// Record lines that added something.
     pub records: u64,
     /// Lines that said nothing new.
@@ -108,6 +110,7 @@ pub fn import(writer: &mut Writer, lines: impl BufRead, options: ImportOptions<'
         cursors: HashMap::new(),
         staged: Vec::new(),
         since_commit: 0,
+        ends: HashMap::new(),
     };
     match import.run(lines) {
         Ok(()) => Ok(import.imported),
@@ -130,6 +133,8 @@ pub(super) struct Import<'w, 'o> {
     /// Ids of documents that are new and not published yet.
     staged: Vec<String>,
     since_commit: u32,
+    /// How far the source of a document must reach at least, with the line that says so.
+    pub(super) ends: HashMap<u32, (u64, u64)>,
     /// Documents and chunks with these numbers or greater ones are new in this import.
     first_document: u32,
     first_chunk: u32,
@@ -158,6 +163,7 @@ impl Import<'_, '_> {
             }
         }
         std::mem::take(&mut self.held).finish()?;
+        self.check_ends()?;
         self.commit()
     }
 
@@ -177,6 +183,20 @@ impl Import<'_, '_> {
                 None => {
                     let id = line.doc.clone();
                     self.held.hold_line(&id, number, Line::Record(line), length)
+                }
+            },
+            Line::Outline(line) => match self.find(&line.doc)? {
+                Some(_) => self.outline(number, line),
+                None => {
+                    let id = line.doc.clone();
+                    self.held.hold_line(&id, number, Line::Outline(line), length)
+                }
+            },
+            Line::PageSummary(line) => match self.find(&line.doc)? {
+                Some(_) => self.page_summary(line),
+                None => {
+                    let id = line.doc.clone();
+                    self.held.hold_line(&id, number, Line::PageSummary(line), length)
                 }
             },
             Line::Summary(line) => match self.find(&line.doc)? {

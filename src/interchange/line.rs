@@ -5,6 +5,7 @@
 //! mark at the start of the file are harmless and passed over. Line types that come with a later version are refused by
 //! name, too.
 
+use super::outline::{OutlineLine, PageSummaryLine};
 use crate::index::{MemoryScope, Options};
 use crate::ingest::{RecordKind, RecordUpdate};
 use crate::{Error, Result};
@@ -142,6 +143,8 @@ pub(super) enum Line {
     Entity(EntityLine),
     Summary(SummaryLine),
     Record(RecordLine),
+    Outline(OutlineLine),
+    PageSummary(PageSummaryLine),
 }
 
 impl Line {
@@ -160,14 +163,13 @@ impl Line {
             Some("entity") => Ok(Self::Entity(parse(text)?)),
             Some("summary") => Ok(Self::Summary(parse(text)?)),
             Some("record") => Ok(Self::Record(parse(text)?)),
-            Some(later @ ("outline" | "page_summary")) => {
-                Err(Error::Unsupported { what: format!("lines of type {later:?}") })
-            }
+            Some("outline") => Ok(Self::Outline(parse(text)?)),
+            Some("page_summary") => Ok(Self::PageSummary(parse(text)?)),
             Some(other) => Err(Error::invalid(format!(
-                "a line of type {other:?}; the types are document, chunk, entity, summary and record"
+                "a line of type {other:?}; the types are document, chunk, entity, summary, outline, page_summary and record"
             ))),
             None => Err(Error::invalid(
-                "a line without \"type\"; expected one of document, chunk, entity, summary and record",
+                "a line without \"type\"; expected one of document, chunk, entity, summary, outline, page_summary and record",
             )),
         }
     }

@@ -7,6 +7,8 @@
 //! {"type":"chunk","doc":"pride","id":"pride:0","title":"…","text":"…","start":0,"end":812}
 //! {"type":"entity","doc":"pride","name":"Elizabeth Bennet","kind":"person","aliases":["Lizzy"],"descriptions":["…"],"chunks":["pride:0"]}
 //! {"type":"summary","doc":"pride","level":1,"index":0,"text":"…"}
+//! {"type":"outline","doc":"pride","path":["characters","Elizabeth Bennet"],"summary":"…","fields":[{"name":"role","value":"…","start":120,"end":180}],"links":[["events","The ball"]]}
+//! {"type":"page_summary","doc":"pride","hash":"…","summary":"…"}
 //! {"type":"record","doc":"pride","entity":"Jane Bennet","entity_type":"person","kind":"relation","label":"sister_of","value":"Elizabeth Bennet","chunks":["pride:0"]}
 //! ```
 //!
@@ -18,6 +20,7 @@ mod export;
 mod held;
 mod import;
 mod line;
+mod outline;
 mod records;
 
 pub use beir::{BeirImported, import_beir};

@@ -28,5 +28,5 @@ pub use learn::{LEARNED, Learned, learn};
 pub use navigate::{Navigate, Navigation, Step};
 pub use page::{Cover, EntryKind, OutlineEntry, OutlinePage};
 pub use plica_format::outline::{Field, Subject, Value};
-pub use score::{Bm25Scorer, Question, QuestionTerm, Scorer};
+pub use score::{Bm25Scorer, NamedSubject, Question, QuestionTerm, Scorer};
 pub use walk::Walker;

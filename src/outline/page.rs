@@ -311,6 +311,6 @@ fn shown(document: &str, outline: &OutlineView<'_>, target: Target, path: &[Stri
 }
 
 /// Whether a step leads to a page of the same node.
-fn is_range(step: &str) -> bool {
+pub(super) fn is_range(step: &str) -> bool {
     step.starts_with('~') && !step.starts_with("~~")
 }

@@ -1,8 +1,9 @@
 //! What a navigation asks at each page: which entry looks best, and whether a subject answers.
 
-use super::page::{OutlineEntry, OutlinePage};
+use super::page::{EntryKind, OutlineEntry, OutlinePage};
 use crate::Result;
 use crate::index::Snapshot;
+use crate::index::outline::subject_key;
 use crate::search::Bm25;
 use crate::search::bm25::idf;
 use crate::text::{key, tokens};
@@ -15,6 +16,15 @@ const NAME_WORDS: usize = 5;
 /// Other names that one name of a question stands for, at most.
 const OTHER_NAMES: usize = 16;
 
+/// Subjects that a question names, at most.
+const SUBJECTS: usize = 64;
+/// English words that ask, and say nothing of what is asked for.
+const ASKING: [&str; 40] = [
+    "what", "who", "whom", "whose", "which", "when", "where", "why", "how", "do", "does", "did", "is", "are", "was",
+    "were", "be", "been", "has", "have", "had", "can", "could", "should", "would", "will", "the", "a", "an", "of",
+    "in", "on", "at", "to", "for", "by", "and", "or", "it", "there",
+];
+
 /// A question as it is scored.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -23,6 +33,18 @@ pub struct Question {
     pub text: String,
     /// Its terms, each once, in order.
     pub terms: Vec<QuestionTerm>,
+    /// Subjects of the outline that it names, by a name of theirs that the entity memory knows, too.
+    pub subjects: Vec<NamedSubject>,
+}
+
+/// A subject that a question names.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct NamedSubject {
+    /// Category path and name.
+    pub path: Vec<String>,
+    /// Weight of the terms that name it.
+    pub weight: f64,
 }
 
 /// A term of a question.
@@ -31,7 +53,8 @@ pub struct Question {
 pub struct QuestionTerm {
     /// The term.
     pub text: String,
-    /// Its inverse document frequency in the document's chunks; of a term that no chunk has, that of one in no chunk.
+    /// Its inverse document frequency in the document's chunks; of a term that no chunk has, that of one in no chunk;
+    /// 0 of an English word that only asks ("what", "does").
     pub weight: f64,
     /// Whether a chunk of the document has it.
     pub is_known: bool,
@@ -52,7 +75,8 @@ pub trait Scorer: Sync {
 }
 
 /// BM25 over the entries of a page, with the document's own term weights: titles, summaries and fields, titles threefold.
-/// An entry for a range of names counts a name of the question that lies in it.
+/// An entry that leads to a subject which the question names counts that name twice; one for a range of names, half of a term that
+/// lies in it.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Bm25Scorer {
     /// The constants.
@@ -75,11 +99,12 @@ impl Question {
             }
             let postings = view.postings(Field::Text, &token, head.first_chunk, head.last_chunk)?;
             let with = postings.iter().filter(|posting| is_whole || own.contains(&posting.id)).count();
+            let asks = ASKING.contains(&token.as_str());
             places.insert(token.clone(), terms.len());
             terms.push(QuestionTerm {
                 text: token,
-                weight: idf(u64::from(head.chunks), with as u64),
-                is_known: with > 0,
+                weight: if asks { 0.0 } else { idf(u64::from(head.chunks), with as u64) },
+                is_known: with > 0 && !asks,
                 names: Vec::new(),
             });
         }
@@ -93,6 +118,7 @@ impl Question {
             .map(|word| word.strip_suffix("'s").or_else(|| word.strip_suffix("’s")).unwrap_or(word))
             .take(plica_format::limits::QUERY_TERMS)
             .collect();
+        let mut subjects: Vec<NamedSubject> = Vec::new();
         for start in 0..words.len() {
             for end in start + 1..=words.len().min(start + NAME_WORDS) {
                 let name = words.get(start..end).unwrap_or_default().join(" ");
@@ -103,12 +129,30 @@ impl Question {
                 let mut records: BTreeSet<u32> = view.set(&keys::entity_alias(scope, &name_key))?.into_iter().collect();
                 records.extend(view.entity_by_name(scope, &name_key)?);
                 let mut names: Vec<Vec<String>> = Vec::new();
+                let mut called = vec![name.clone()];
                 for entity in records.into_iter().take(OTHER_NAMES) {
                     let record = snapshot.record_of(&view.entity_row(entity)?)?;
+                    called.push(record.name.clone());
                     for other in std::iter::once(&record.name).chain(record.aliases.iter().take(OTHER_NAMES)) {
                         let other = tokens(other);
                         if !other.is_empty() && !names.contains(&other) && names.len() < OTHER_NAMES {
                             names.push(other);
+                        }
+                    }
+                }
+                let own: BTreeSet<String> = tokens(&name).into_iter().collect();
+                let weights = terms.iter().filter(|term| own.contains(&term.text)).map(|term| term.weight);
+                let weight: f64 = weights.sum();
+                for name in called {
+                    for mut path in view.categories_of(head.number, &name)? {
+                        path.push(name.clone());
+                        let has_room = subjects.len() < SUBJECTS;
+                        match subjects.iter_mut().find(|known| known.path == path) {
+                            Some(known) => known.weight = known.weight.max(weight),
+                            None if weight > 0.0 && has_room => {
+                                subjects.push(NamedSubject { path, weight });
+                            }
+                            None => {}
                         }
                     }
                 }
@@ -119,7 +163,7 @@ impl Question {
                 }
             }
         }
-        Ok(Self { text: text.to_owned(), terms })
+        Ok(Self { text: text.to_owned(), terms, subjects })
     }
 }
 
@@ -169,7 +213,8 @@ impl Scorer for Bm25Scorer {
                     score += term.weight / 2.0;
                 }
             }
-            score
+            let leading = question.subjects.iter().filter(|subject| leads_to(entry, &subject.path));
+            score + 2.0 * leading.map(|subject| subject.weight).fold(0.0, f64::max)
         });
         Ok(scores.collect())
     }
@@ -188,6 +233,20 @@ impl Scorer for Bm25Scorer {
         }
         Ok(if all > 0.0 { there / all } else { 0.0 })
     }
+}
+
+/// Whether an entry is a subject, or stands above it.
+fn leads_to(entry: &OutlineEntry, subject: &[String]) -> bool {
+    let (steps, ranges) = entry.path.split_at(entry.path.len() - usize::from(entry.kind == EntryKind::Range));
+    let steps: Vec<String> = steps.iter().filter(|step| !super::page::is_range(step)).map(|step| key(step)).collect();
+    let subject: Vec<String> = subject.iter().map(|name| key(&super::page::step_of(name))).collect();
+    if !subject.starts_with(&steps) {
+        return false;
+    }
+    let (Some(next), false) = (subject.get(steps.len()), ranges.is_empty()) else { return ranges.is_empty() };
+    // A range of a category leads to the names that it spans, in the order of the outline.
+    let place = subject_key(next);
+    subject.len() == steps.len() + 1 && subject_key(&entry.range.0) <= place && place <= subject_key(&entry.range.1)
 }
 
 /// Whether a term, or a name that stands for it, would lie in a range of names.

@@ -20,4 +20,5 @@ pub(crate) use read::{NodeAt, OutlineView};
 pub(crate) use render::{DEFAULT_BUDGET, body, item_name, item_text, path_text, range_text, range_title, tokens};
 pub(crate) use summary::clip;
 pub use summary::{PageInput, PageSummarizer, TermSummarizer};
+pub(crate) use tree::page_hash;
 pub(in crate::index) use write::write_outlines;

@@ -195,6 +195,20 @@ impl OutlineView<'_> {
         }
     }
 
+    /// Hands every page of a node to `sink`, parents first.
+    pub(crate) fn each_page(&self, node: &NodeAt, sink: &mut impl FnMut(&OutlinePage) -> Result<()>) -> Result<()> {
+        let mut waiting = vec![self.top_page(node)?];
+        while let Some(page) = waiting.pop() {
+            sink(&page)?;
+            if let Entries::Ranges(ranges) = &page.entries {
+                for range in ranges.iter().rev() {
+                    waiting.push(self.page(&range.page, self.expected(node, page.level - 1, range.count))?);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// A subject by category and name.
     pub(crate) fn subject(&self, category: &[String], name: &str) -> Result<Option<Subject>> {
         let Some(node) = self.node(category)? else { return Ok(None) };

@@ -187,11 +187,7 @@ impl<P: Pages> Rewrite<'_, P> {
     }
 
     fn slots(&self, page: &OutlinePage) -> Arc<Vec<Slot>> {
-        let shares = self.node.shares;
-        Arc::new(match &page.entries {
-            Entries::Items(items) => items.iter().map(|item| Slot::item(item.clone(), shares)).collect(),
-            Entries::Ranges(ranges) => ranges.iter().map(|range| Slot::range(range.clone(), shares)).collect(),
-        })
+        Arc::new(slots_of(page, self.node.shares))
     }
 
     /// The entry that a page would have above.
@@ -450,6 +446,19 @@ impl Region {
         }
         self.from = None;
     }
+}
+
+/// The entries of a page with their keys and costs.
+pub(crate) fn slots_of(page: &OutlinePage, shares: Shares) -> Vec<Slot> {
+    match &page.entries {
+        Entries::Items(items) => items.iter().map(|item| Slot::item(item.clone(), shares)).collect(),
+        Entries::Ranges(ranges) => ranges.iter().map(|range| Slot::range(range.clone(), shares)).collect(),
+    }
+}
+
+/// Hash of a page that is written.
+pub(crate) fn page_hash(page: &OutlinePage, is_subject: bool, shares: Shares) -> [u8; 16] {
+    content_hash(page.level, is_subject, &slots_of(page, shares))
 }
 
 /// Hash of a page's content: of what its entries show, not of where they lie.
