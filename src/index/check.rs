@@ -40,6 +40,10 @@ pub struct Report {
     pub entities: u64,
     /// Records ([`crate::records`]) that were read.
     pub records: u64,
+    /// Pages of outlines that were read.
+    pub outline_pages: u64,
+    /// Subjects of outlines that were read.
+    pub subjects: u64,
     /// What is wrong; empty for a sound index.
     pub findings: Vec<Finding>,
 }
@@ -71,7 +75,7 @@ impl Report {
 
 impl Snapshot {
     /// Reads everything and says what is damaged, and where: first the head slots and every block of the file up to this commit, then that
-    /// documents, trees, texts, memory, postings, records and sums agree.
+    /// documents, trees, texts, memory, postings, outlines, records and sums agree.
     pub fn check(&self, limits: &Limits) -> Result<Report> {
         let mut report = Report::default();
         for (offset, detail) in self.opened().slot_damage()? {
@@ -87,6 +91,8 @@ impl Snapshot {
                     limits.check()?;
                     report.documents += 1;
                     let result = self.check_document(&head, limits, &mut report);
+                    report.note_result(result)?;
+                    let result = self.check_outline(&head, limits, &mut report);
                     report.note_result(result)?;
                     add(&mut totals, &head);
                 }

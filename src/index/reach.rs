@@ -69,7 +69,7 @@ impl Snapshot {
         Ok(())
     }
 
-    /// The blocks that values name: posting pieces, texts, metadata, fold pages.
+    /// The blocks that values name: posting pieces, texts, metadata, fold pages, outline pages.
     fn reach_values(
         &self,
         found: &mut BTreeMap<u64, Reference>,
@@ -108,6 +108,18 @@ impl Snapshot {
             })?;
             if let Some(error) = failed {
                 damage(error)?;
+            }
+            if kind == key::OUTLINE && newest.is_some() {
+                let number = key::last_number(&key).unwrap_or_default();
+                let reached = match self.view().outline(number)? {
+                    Some(outline) => outline.each_reference(&mut |page| {
+                        found.insert(page.offset, page);
+                    }),
+                    None => Ok(()),
+                };
+                if let Err(error) = reached {
+                    damage(error)?;
+                }
             }
             if kind == key::DOCUMENT
                 && let Some(value) = newest

@@ -20,6 +20,13 @@ pub struct Stat {
     pub entities: u64,
     /// Level-1 summaries.
     pub summaries: u64,
+    /// Subjects of their outlines.
+    pub subjects: u64,
+    /// Values of those.
+    pub values: u64,
+    /// Calls of a compiler or an extractor: to discover categories, to extract subjects, to summarise pages of outlines,
+    /// to extract records. They are no part of T(N, f).
+    pub compile_calls: [u64; 4],
     /// Records ([`crate::records`]) of the documents that readers see.
     pub records: u64,
     /// Tokens of all chunks.
@@ -74,6 +81,8 @@ pub struct DocumentStat {
     pub id: String,
     /// Chunks.
     pub chunks: u32,
+    /// Subjects of its outline.
+    pub subjects: u32,
     /// Records ([`crate::records`]).
     pub records: u64,
     /// Calls of a model.
@@ -98,6 +107,7 @@ impl Snapshot {
         let mut docs = Vec::new();
         let mut calls = Calls::default();
         let mut text = 0;
+        let (mut values, mut compile_calls) = (0, [0; 4]);
         for head in self.heads()? {
             let expected = expected_calls(u64::from(head.chunks), self.parameters().fanout);
             let own =
@@ -107,7 +117,13 @@ impl Snapshot {
             calls.expected += own.expected;
             text += head.text_bytes;
             let records = self.count_records_of(&head)?;
-            docs.push(DocumentStat { id: head.id, chunks: head.chunks, records, calls: own });
+            let outline = self.view().outline_head(head.number)?.unwrap_or_default();
+            let subjects = outline.root.map_or(0, |root| root.count);
+            values += outline.values;
+            for (total, calls) in compile_calls.iter_mut().zip(outline.calls) {
+                *total += calls;
+            }
+            docs.push(DocumentStat { id: head.id, chunks: head.chunks, subjects, records, calls: own });
         }
         let reached = self.reachable(Err)?;
         let mut structures: BTreeMap<&'static str, u64> = BTreeMap::new();
@@ -122,6 +138,9 @@ impl Snapshot {
             chunks: state.totals.chunks,
             entities: state.totals.entities,
             summaries: state.totals.summaries,
+            subjects: docs.iter().map(|document| u64::from(document.subjects)).sum(),
+            values,
+            compile_calls,
             records: docs.iter().map(|document| document.records).sum(),
             text_tokens: state.totals.text_tokens,
             sequence: self.sequence(),

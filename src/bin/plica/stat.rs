@@ -22,7 +22,10 @@ struct StatLine<'a> {
     staged: u64,
     entities: u64,
     summaries: u64,
+    subjects: u64,
+    values: u64,
     records: u64,
+    compile_calls: CompileCallsLine,
     tokens: u64,
     source_bytes: u64,
     fanout: u8,
@@ -53,6 +56,15 @@ struct DocumentLine<'a> {
     calls: u64,
     expected: u64,
     given: u64,
+    subjects: u32,
+    records: u64,
+}
+
+#[derive(Serialize)]
+struct CompileCallsLine {
+    discover: u64,
+    extract: u64,
+    page_summaries: u64,
     records: u64,
 }
 
@@ -64,6 +76,7 @@ pub fn stat(arguments: &Arguments) -> Outcome {
     let mut out = Output::new();
     if arguments.reading.json {
         let Calls { accepted, expected, given, .. } = stat.calls;
+        let [discover, extract, page_summaries, records] = stat.compile_calls;
         out.json(&StatLine {
             documents: stat.documents,
             chunks: stat.chunks,
@@ -86,13 +99,17 @@ pub fn stat(arguments: &Arguments) -> Outcome {
                     calls: document.calls.accepted,
                     expected: document.calls.expected,
                     given: document.calls.given,
+                    subjects: document.subjects,
                     records: document.records,
                 })
                 .collect(),
             staged: stat.staged,
             entities: stat.entities,
             summaries: stat.summaries,
+            subjects: stat.subjects,
+            values: stat.values,
             records: stat.records,
+            compile_calls: CompileCallsLine { discover, extract, page_summaries, records },
             tokens: stat.text_tokens,
             source_bytes: stat.bytes.text,
             fanout: parameters.fanout,
@@ -121,6 +138,10 @@ fn show(out: &mut Output, stat: &Stat, parameters: &str) -> Outcome {
     let summaries = if stat.summaries == 1 { "summary" } else { "summaries" };
     let records = counted(stat.records, "record");
     out.line(format!("{entities}, {} level-1 {summaries}, {records}", grouped(stat.summaries)))?;
+    if stat.subjects > 0 {
+        let values = counted(stat.values, "value");
+        out.line(format!("{} of outlines, with {values}", counted(stat.subjects, "subject")))?;
+    }
     let debt = grouped(stat.merge_debt);
     out.line(format!("{}, {debt} bytes wait to be merged", counted(stat.segments as u64, "segment")))?;
     let calls = stat.calls;

@@ -3,6 +3,7 @@
 //! Subjects live in pages alone. Changing one rewrites the page that lists it and the pages on the way to the root; a
 //! subject that goes leaves nothing behind but the bytes of earlier commits.
 
+mod check;
 mod edit;
 mod order;
 mod pending;
@@ -14,10 +15,10 @@ mod write;
 
 pub(crate) use edit::Compiled;
 pub(in crate::index) use edit::Summarizer;
-pub(crate) use order::{item_key, path_hash, subject_key};
+pub(crate) use order::subject_key;
 pub(in crate::index) use pending::PendingOutline;
 pub(crate) use read::{NodeAt, OutlineView};
-pub(crate) use render::{DEFAULT_BUDGET, body, item_name, item_text, path_text, range_text, range_title, tokens};
+pub(crate) use render::{DEFAULT_BUDGET, body, item_name, item_text, range_text, range_title, tokens};
 pub(crate) use summary::clip;
 pub use summary::{PageInput, PageSummarizer, TermSummarizer};
 pub(crate) use tree::page_hash;

@@ -195,6 +195,26 @@ impl OutlineView<'_> {
         }
     }
 
+    /// Hands the place of every page of the outline to `sink`, parents first.
+    pub(crate) fn each_reference(&self, sink: &mut impl FnMut(Reference)) -> Result<()> {
+        let Some(root) = self.root_node()? else { return Ok(()) };
+        let mut waiting = vec![(root.top.page, root.top.level, root.top.count, root)];
+        while let Some((reference, level, count, node)) = waiting.pop() {
+            sink(reference);
+            match self.page(&reference, self.expected(&node, level, count))?.entries {
+                Entries::Ranges(ranges) => {
+                    let below = ranges.into_iter().map(|range| (range.page, level - 1, range.count, node.clone()));
+                    waiting.extend(below);
+                }
+                Entries::Items(items) => {
+                    let below = items.into_iter().filter_map(|item| self.node_of(&node, item));
+                    waiting.extend(below.map(|node| (node.top.page, node.top.level, node.top.count, node)));
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Hands every page of a node to `sink`, parents first.
     pub(crate) fn each_page(&self, node: &NodeAt, sink: &mut impl FnMut(&OutlinePage) -> Result<()>) -> Result<()> {
         let mut waiting = vec![self.top_page(node)?];

@@ -49,7 +49,8 @@ impl Slot {
         Self { key: range.first_key.clone(), cost: cost(&text, shares), entry: Entry::Range(range) }
     }
 
-    fn name(&self) -> (String, String) {
+    /// Names of the first and the last item that it stands for.
+    pub(super) fn name(&self) -> (String, String) {
         match &self.entry {
             Entry::Item(item) => (item_name(item), item_name(item)),
             Entry::Range(range) => (range.first.clone(), range.last.clone()),
