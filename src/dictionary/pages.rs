@@ -101,8 +101,11 @@ impl CachedPage {
 /// file; the checksum tells a block from one that a rollback took back.
 #[derive(Debug, Default)]
 pub(crate) struct PageCache {
-    pages: RwLock<HashMap<(u64, u32), Arc<CachedPage>, BuildHasherDefault<PlaceHasher>>>,
+    pages: RwLock<Pages>,
 }
+
+/// Pages by offset and checksum.
+type Pages = HashMap<(u64, u32), Arc<CachedPage>, BuildHasherDefault<PlaceHasher>>;
 
 /// Hashes the place of a page: there are few, and they are far apart.
 #[derive(Debug, Default)]

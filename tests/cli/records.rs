@@ -75,7 +75,7 @@ fn a_plan_is_run_from_a_file_and_from_standard_input() {
     assert_eq!(answer["hops"][2]["passages"][0]["id"], "pride#2");
     let shown = place.run(&["hop", "i.plica", "--plan", "plan.json"]).good();
     assert!(shown.contains("h3  1 binding"), "{shown}");
-    place.write("plan.json", &plan.replace("$h1", "$h9"));
+    place.write("plan.json", plan.replace("$h1", "$h9"));
     let refused = place.run(&["hop", "i.plica", "--plan", "plan.json"]);
     assert_eq!(refused.code, 1);
     assert!(refused.err.contains("no hop \"h9\""), "{}", refused.err);
