@@ -41,7 +41,7 @@ fn a_line_that_cannot_be_taken_is_named_by_its_number() {
         (r#"{"doc":"d","text":"x"}"#, "without \"type\""),
         (r#"{"type":"chonk","doc":"d"}"#, "a line of type \"chonk\""),
         (r#"{"type":"outline","doc":"d","path":["x"]}"#, "lines of type \"outline\""),
-        (r#"{"type":"record","doc":"d"}"#, "lines of type \"record\""),
+        (r#"{"type":"record","doc":"d"}"#, "all three are empty"),
         (r#"{"type":"page_summary","doc":"d"}"#, "lines of type \"page_summary\""),
         (r#"{"type":"chunk","doc":"d","text":"x","txet":"y"}"#, "unknown field `txet`"),
         (r#"{"type":"chunk","doc":"d","text":"x","text":"y"}"#, "duplicate field `text`"),

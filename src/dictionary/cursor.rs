@@ -1,16 +1,16 @@
 //! Walking segments in key order.
 
 use super::Dictionary;
+use super::pages::CachedPage;
 use super::read::{SegmentView, check_page};
 use crate::{Error, Result};
 use plica_format::block::{BlockKind, Reference};
 use plica_format::leaf::Leaf;
-use plica_format::separator::SeparatorPage;
 use std::sync::Arc;
 
 /// A separator page on the way down, and which child comes next.
 struct Step {
-    page: Arc<SeparatorPage>,
+    page: Arc<CachedPage>,
     next: usize,
     /// First key behind the page, where its parents know one.
     upper: Option<Vec<u8>>,

@@ -6,11 +6,13 @@
 
 mod build;
 mod cursor;
+mod pages;
 mod read;
 
 pub(crate) use build::SegmentBuilder;
 pub(crate) use cursor::MergeCursor;
-pub(crate) use read::{Dictionary, PageCache, SegmentView};
+pub(crate) use pages::PageCache;
+pub(crate) use read::{Dictionary, SegmentView};
 
 use crate::store::{Blocks, StoreWriter};
 use crate::{Error, Result};

@@ -1,50 +1,14 @@
 //! Look-up in the segments of one commit.
 
 use super::load_value;
+use super::pages::{CachedPage, PageCache};
 use crate::store::{Blocks, Payload};
 use crate::{Error, Result};
-use parking_lot::RwLock;
 use plica_format::block::{BlockKind, Reference};
 use plica_format::leaf::Leaf;
 use plica_format::separator::SeparatorPage;
-use std::collections::HashMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
-
-/// Decoded separator pages kept, at most; one is about 8 KiB and stands over some 300 leaves.
-const CACHED_PAGES: usize = 1024;
-
-/// Decoded separator pages by offset and checksum. Committed blocks never change, so a page serves every commit of its
-/// file; the checksum tells a block from one that a rollback took back.
-#[derive(Debug, Default)]
-pub(crate) struct PageCache {
-    pages: RwLock<HashMap<(u64, u32), Arc<SeparatorPage>>>,
-}
-
-impl PageCache {
-    /// The page at `reference`, read and checked where it is not kept.
-    pub(crate) fn page(&self, blocks: &Blocks, reference: &Reference) -> Result<Arc<SeparatorPage>> {
-        // The header is compared with the reference on every touch, cached or not.
-        let payload = blocks.read(reference)?;
-        if let Some(page) = self.pages.read().get(&(reference.offset, reference.checksum)) {
-            return Ok(Arc::clone(page));
-        }
-        let page = Arc::new(SeparatorPage::decode(&payload).map_err(Error::damaged_block(reference))?);
-        if page.entries.iter().any(|(_, child)| child.end() > reference.offset) {
-            return Err(Error::Damaged {
-                offset: reference.offset,
-                what: "separator block".into(),
-                detail: "expected children that lie before it, got one behind".into(),
-            });
-        }
-        let mut pages = self.pages.write();
-        if pages.len() >= CACHED_PAGES {
-            pages.clear();
-        }
-        pages.insert((reference.offset, reference.checksum), Arc::clone(&page));
-        Ok(page)
-    }
-}
 
 /// A segment as a reader takes it.
 #[derive(Debug, Clone)]
@@ -68,7 +32,7 @@ pub(super) struct LeafPlace<'a> {
     pub(super) reference: Reference,
     pub(super) payload: Payload<'a>,
     /// Where the first key behind the leaf stands, where there is one.
-    upper: Option<(Arc<SeparatorPage>, usize)>,
+    upper: Option<(Arc<CachedPage>, usize)>,
 }
 
 impl LeafPlace<'_> {
@@ -84,7 +48,7 @@ impl LeafPlace<'_> {
 }
 
 /// The key of an entry of a separator page.
-fn key_at(place: Option<&(Arc<SeparatorPage>, usize)>) -> Option<&[u8]> {
+fn key_at(place: Option<&(Arc<CachedPage>, usize)>) -> Option<&[u8]> {
     place.and_then(|(page, at)| page.entries.get(*at)).map(|entry| entry.0.as_slice())
 }
 
@@ -97,12 +61,18 @@ impl Dictionary {
     /// The leaf of `segment` where `key` would be; where the segment starts behind it, the first or none.
     fn leaf_at<'a>(&'a self, segment: &SegmentView, key: &[u8], or_first: bool) -> Result<Option<LeafPlace<'a>>> {
         let mut reference = segment.root;
-        let mut first: Option<(Arc<SeparatorPage>, usize)> = None;
-        let mut upper: Option<(Arc<SeparatorPage>, usize)> = None;
+        let mut first: Option<(Arc<CachedPage>, usize)> = None;
+        let mut upper: Option<(Arc<CachedPage>, usize)> = None;
         let mut level: Option<u8> = None;
         while reference.kind == BlockKind::Separator {
             let page = self.cache.page(&self.blocks, &reference)?;
-            check_page(&page, &reference, level, key_at(first.as_ref()), key_at(upper.as_ref()))?;
+            let parent = first.as_ref().map(|(parent, at)| (parent.as_ref(), *at));
+            if !parent.is_some_and(|(parent, at)| page.is_known_under(parent, at)) {
+                check_page(&page, &reference, level, key_at(first.as_ref()), key_at(upper.as_ref()))?;
+                if let Some((parent, at)) = parent {
+                    page.know_under(parent, at);
+                }
+            }
             let at = match page.find(key) {
                 Some(at) => at,
                 None if or_first => 0,

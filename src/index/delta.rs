@@ -8,6 +8,8 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Rough cost of a map entry besides its key and value, for the memory budget.
 const ENTRY_BYTES: usize = 64;
+/// The same of a value: key and value are allocated apart.
+const VALUE_BYTES: usize = 160;
 
 /// Additions that are not in a segment yet.
 #[derive(Debug, Default)]
@@ -45,7 +47,7 @@ impl Delta {
 
     /// Sets a value.
     pub(crate) fn put(&mut self, key: Vec<u8>, value: Vec<u8>) {
-        self.bytes += key.len() + value.len() + ENTRY_BYTES;
+        self.bytes += key.len() + value.len() + VALUE_BYTES;
         self.values.insert(key, value);
     }
 

@@ -47,8 +47,7 @@ impl Snapshot {
         let order =
             |a: &(Place, Record), b: &(Place, Record)| a.0.cmp(&b.0).then_with(|| a.1.document.cmp(&b.1.document));
         reading.each_match(&filter, |at, row| {
-            let place = (at.key.entity.to_vec(), at.key.label.to_vec(), at.key.hash);
-            found.push((place, reading.record(row, at.head)?));
+            found.push((at.place(), reading.record(row, at.head)?));
             if found.len() / 2 > query.limit {
                 found.sort_by(order);
                 found.truncate(query.limit);
@@ -96,6 +95,6 @@ impl Snapshot {
     }
 }
 
-/// Place of a record in the order that no history shows in: its compared entity and label, and the start of its hash.
-/// Records of several documents that share it follow one another by document id.
-type Place = (Vec<u8>, Vec<u8>, [u8; key::RECORD_HASH_BYTES]);
+/// Place of a record in the order that no history shows in: its compared entity and label, a zero byte behind each, and
+/// the start of its hash. Records of several documents that share it follow one another by document id.
+type Place = Vec<u8>;

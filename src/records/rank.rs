@@ -104,7 +104,7 @@ impl Best {
             score,
             head: Arc::clone(found.head),
             first_chunk: row.chunks.first().copied().unwrap_or_default(),
-            place: (found.key.entity.to_vec(), found.key.label.to_vec(), found.key.hash),
+            place: found.place(),
             row: found.row.to_vec(),
         };
         self.keep(candidate);

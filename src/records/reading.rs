@@ -1,5 +1,6 @@
 //! One question at work: which keys lead to the records it asks for, and what of them readers see.
 
+use super::Place;
 use super::query::{Record, RecordQuery};
 use crate::index::Snapshot;
 use crate::index::records::{bounded, kind_number, kind_of, label_symbol, symbol};
@@ -8,6 +9,7 @@ use crate::search::Limits;
 use crate::{Error, Result};
 use plica_format::document::{DocumentHead, DocumentState};
 use plica_format::key::{self, RecordKey};
+use plica_format::limits::TOKEN_BYTES;
 use plica_format::record::RecordRow;
 use std::cell::{Cell, RefCell};
 use std::ops::ControlFlow;
@@ -36,6 +38,17 @@ pub(super) struct Found<'k> {
 }
 
 impl Found<'_> {
+    /// Its place in the order that no history shows in.
+    pub(super) fn place(&self) -> Place {
+        let mut place = Vec::with_capacity(self.key.entity.len() + self.key.label.len() + 2 + self.key.hash.len());
+        for part in [self.key.entity, self.key.label] {
+            place.extend_from_slice(part);
+            place.push(0);
+        }
+        place.extend_from_slice(&self.key.hash);
+        place
+    }
+
     /// The row.
     pub(super) fn decoded(&self) -> Result<RecordRow<'_>> {
         RecordRow::decode(self.row).map_err(damaged_value(key::RECORD))
@@ -134,21 +147,27 @@ impl<'a> Reading<'a> {
 pub(super) struct Wanted {
     /// As it is compared, whole.
     pub(super) symbol: String,
-    /// As keys have it.
-    pub(super) bounded: String,
+    /// As keys have it, where that is something else.
+    short: Option<String>,
     prefix: bool,
 }
 
 impl Wanted {
     fn new(symbol: String, prefix: bool) -> Self {
-        Self { bounded: bounded(symbol.clone()), symbol, prefix }
+        let short = (symbol.len() > TOKEN_BYTES).then(|| bounded(symbol.clone()));
+        Self { short, symbol, prefix }
+    }
+
+    /// As keys have it.
+    fn bounded(&self) -> &[u8] {
+        self.short.as_ref().unwrap_or(&self.symbol).as_bytes()
     }
 
     /// Whether a field in a key is it.
     fn is_key(&self, bytes: &[u8]) -> bool {
         match self.prefix {
             true => bytes.starts_with(self.start()),
-            false => bytes == self.bounded.as_bytes(),
+            false => bytes == self.bounded(),
         }
     }
 
@@ -234,31 +253,32 @@ impl Filter {
         let part = |key: &mut Vec<u8>, wanted: &Wanted| match self.prefix {
             true => key.extend_from_slice(wanted.start()),
             false => {
-                key.extend_from_slice(wanted.bounded.as_bytes());
+                key.extend_from_slice(wanted.bounded());
                 key.push(0);
             }
         };
         // Behind a beginning nothing more can be said; an empty field has no key of its own.
-        let further = |wanted: &Option<Wanted>| wanted.clone().filter(|_| !self.prefix);
-        let told = |wanted: &Option<Wanted>| wanted.clone().filter(|wanted| !wanted.symbol.is_empty());
+        fn told(wanted: &Option<Wanted>) -> Option<&Wanted> {
+            wanted.as_ref().filter(|wanted| !wanted.symbol.is_empty())
+        }
         if let Some(entity) = &self.entity {
             if let (Some(coarse), None, false) = (told(&self.coarse), &self.label, self.prefix)
                 && self.document.is_none()
             {
-                return key::parted(key::RECORD_BY_COARSE, &[coarse.bounded.as_bytes(), entity.bounded.as_bytes()]);
+                return key::parted(key::RECORD_BY_COARSE, &[coarse.bounded(), entity.bounded()]);
             }
             let mut start = match self.document {
                 Some(document) => key::numbered(key::RECORD_OF_DOCUMENT, document),
                 None => vec![key::RECORD],
             };
             part(&mut start, entity);
-            if let Some(label) = further(&self.label) {
-                part(&mut start, &label);
+            if let Some(label) = self.label.as_ref().filter(|_| !self.prefix) {
+                part(&mut start, label);
             }
             return start;
         }
         if let (Some(label), Some(value)) = (told(&self.label).filter(|_| !self.prefix), told(&self.value)) {
-            return key::parted(key::RECORD_BY_LABEL, &[label.bounded.as_bytes(), value.bounded.as_bytes()]);
+            return key::parted(key::RECORD_BY_LABEL, &[label.bounded(), value.bounded()]);
         }
         for (kind, wanted) in [
             (key::RECORD_BY_VALUE, &self.value),
@@ -267,7 +287,7 @@ impl Filter {
         ] {
             if let Some(wanted) = told(wanted) {
                 let mut start = vec![kind];
-                part(&mut start, &wanted);
+                part(&mut start, wanted);
                 return start;
             }
         }
@@ -300,7 +320,7 @@ impl Reading<'_> {
             let kind = start.first().copied().unwrap_or_default();
             return self.each(&start, |key, other| filter.passes(kind, key, other), take);
         };
-        let types = key::parted(key::RECORD_TYPES, &[entity_type.bounded.as_bytes()]);
+        let types = key::parted(key::RECORD_TYPES, &[entity_type.bounded()]);
         let mut flow = ControlFlow::Continue(());
         self.view.dictionary.each_newest(&types, b"", |bytes, count| {
             if count.is_empty() {

@@ -280,13 +280,11 @@ impl Reading<'_> {
             }
             let entry = counted.entry(symbol).or_default();
             entry.count += 1;
-            let key = &found.key;
-            let is_first = entry.first.as_ref().is_none_or(|(place, document, _)| {
-                let own = (key.entity, key.label, &key.hash, found.head.id.as_str());
-                own < (&place.0, &place.1, &place.2, document.as_str())
+            let place = found.place();
+            let is_first = entry.first.as_ref().is_none_or(|(first, document, _)| {
+                (place.as_slice(), found.head.id.as_str()) < (first.as_slice(), document.as_str())
             });
             if is_first {
-                let place = (key.entity.to_vec(), key.label.to_vec(), key.hash);
                 entry.first = Some((place, found.head.id.clone(), spelling.to_owned()));
             }
             Ok(ControlFlow::Continue(()))

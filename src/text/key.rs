@@ -13,7 +13,7 @@ use unicode_normalization::UnicodeNormalization;
 /// ```
 pub fn key(name: &str) -> String {
     if name.is_ascii() {
-        return squeeze(&name.to_ascii_lowercase());
+        return squeeze_ascii(name);
     }
     let normalised: String = name.nfkc().collect();
     squeeze(&UniCase::unicode(normalised).to_folded_case())
@@ -22,6 +22,24 @@ pub fn key(name: &str) -> String {
 /// Whether `c` parts words in a key.
 fn is_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
+}
+
+/// The key of an ASCII name, in one pass.
+fn squeeze_ascii(name: &str) -> String {
+    let mut key = String::with_capacity(name.len());
+    let mut is_gap = false;
+    for byte in name.bytes() {
+        if matches!(byte, b'\t'..=b'\r' | 0x1c..=0x1f | b' ') {
+            is_gap = !key.is_empty();
+            continue;
+        }
+        if is_gap {
+            key.push(' ');
+            is_gap = false;
+        }
+        key.push(char::from(byte.to_ascii_lowercase()));
+    }
+    key
 }
 
 fn squeeze(folded: &str) -> String {

@@ -6,5 +6,6 @@ mod ask;
 mod manners;
 mod place;
 mod reading;
+mod records;
 mod search;
 mod writing;

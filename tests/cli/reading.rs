@@ -84,7 +84,7 @@ fn numbers_and_commits_are_shown() {
     assert_eq!(stat["bytes"]["total"], fs::metadata(place.path("i.plica")).unwrap().len());
     assert_eq!(keys(&stat["calls"]), ["accepted", "expected", "given"]);
     assert_eq!(stat["calls"]["accepted"], stat["calls"]["expected"]);
-    assert_eq!(keys(&stat["docs"][0]), ["doc", "chunks", "calls", "expected", "given"]);
+    assert_eq!(keys(&stat["docs"][0]), ["doc", "chunks", "calls", "expected", "given", "records"]);
     assert_eq!((&stat["fanout"], &stat["chunk_words"]), (&2.into(), &30.into()));
 
     let log = place.json(&["log", "i.plica"]);

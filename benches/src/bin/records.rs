@@ -1,6 +1,7 @@
 //! A million records: look-up by entity and label, vocabularies, similar names, bytes, time and memory.
 //!
-//! `records [COUNT [SEGMENTS,… [FOLDER]]]`: indexes that FOLDER has already are not built again, and stay.
+//! `records [COUNT [SEGMENTS,… [FOLDER]]]`: indexes that FOLDER has already are not built again, and stay. 0 segments are
+//! as many as the writer's default memory budget makes; for other numbers it is as large as it must be.
 
 use plica::ingest::{RecordKind, RecordUpdate};
 use plica::records::{RecordField, RecordQuery, VocabularyQuery};
@@ -43,14 +44,15 @@ fn name(entity: u32) -> String {
 
 /// Builds an index of one large segment and `segments` - 1 small ones.
 fn build(path: &Path, count: u32, segments: u32) -> plica::Result<f64> {
-    let mut writer = Writer::create(path, &Options::new())?;
+    let budget = if segments == 0 { Options::new().memory_budget_bytes } else { 8 << 30 };
+    let mut writer = Writer::create(path, &Options::new().memory_budget_bytes(budget))?;
     writer.add_document("book", "", "")?;
     for at in 0..CHUNKS {
         writer.append_chunk("book", &NewChunk::text(&format!("Passage {at} of the book.")))?;
     }
     writer.publish("book")?;
     let start = Instant::now();
-    let last = (segments - 1) * 1000;
+    let last = segments.saturating_sub(1) * 1000;
     for at in 0..count {
         let (record, chunk) = record(at, count);
         writer.add_record("book", &record, &[chunk])?;
@@ -126,7 +128,7 @@ fn peak() -> String {
 fn main() -> plica::Result<()> {
     let mut arguments = std::env::args().skip(1);
     let count: u32 = arguments.next().map_or(1_000_000, |count| count.parse().expect("COUNT is a number"));
-    let segments = arguments.next().unwrap_or("1,2,4,7".to_owned());
+    let segments = arguments.next().unwrap_or("0,1,2,4,7".to_owned());
     let kept = arguments.next().map(PathBuf::from);
     let folder = kept.clone().unwrap_or(std::env::temp_dir().join(format!("plica-records-{}", std::process::id())));
     std::fs::create_dir_all(&folder).expect("a folder");
@@ -143,6 +145,16 @@ fn main() -> plica::Result<()> {
             stat.bytes.live / stat.records.max(1),
             peak()
         );
+        if std::env::var_os("LOOP").is_some() {
+            let questions: Vec<RecordQuery> = (0..20_000u32)
+                .map(|at| record(at.wrapping_mul(7919) % count, count).0)
+                .map(|record| RecordQuery::new().entity(record.entity).label(record.label))
+                .collect();
+            for _ in 0..20 {
+                println!("{:?}", micros(20_000, |at| Ok(snapshot.look_up(&questions[at as usize])?.len()))?);
+            }
+            continue;
+        }
         for (what, (median, late, found)) in measure(&snapshot, count, 20_000)? {
             println!("{} | {} | {what} | {median:.2} | {late:.2} | {found:.1}", stat.records, stat.segments);
         }
