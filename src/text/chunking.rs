@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(rows[0].1, "Pump > Parts > Table 1: Parts > | Part | Mass |");
         let first = |c: &&(&str, String)| c.0.starts_with("Table 1") && c.0.ends_with("| Rotor | 3 kg |\n");
         assert_eq!(chunks.iter().find(first).unwrap().1, "Pump > Parts");
-        assert!(chunks.iter().any(|c| c.0.starts_with("All of steel") && c.1 == "Pump > Parts"));
+        assert!(chunks.iter().any(|c| c.0.trim_start().starts_with("All of steel") && c.1 == "Pump > Parts"));
     }
 
     #[test]
