@@ -205,7 +205,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// Chunks of a source, checked for what holds of any.
-    fn checked<'a>(chunking: Chunking, words: u32, source: &'a str) -> Vec<(&'a str, String)> {
+    fn checked(chunking: Chunking, words: u32, source: &str) -> Vec<(&str, String)> {
         let plan = chunking.plan(Chunker::new(words), source);
         let mut at = 0;
         let mut out = Vec::new();
