@@ -204,8 +204,7 @@ fn together(reading: &Reading<'_>) -> HashMap<usize, Vec<(usize, u32)>> {
     let mut at = 0;
     while let Some(span) = reading.spans.get(at) {
         let mut here: Vec<usize> = Vec::new();
-        while let Some(next) = reading.spans.get(at).filter(|s| s.sentence == span.sentence) {
-            let _ = next;
+        while reading.spans.get(at).is_some_and(|s| s.sentence == span.sentence) {
             // A sentence that names very many is a list.
             if let Some(found) = reading.of[at].filter(|found| here.len() < LINKS && !here.contains(found)) {
                 here.push(found);
