@@ -194,6 +194,16 @@ fn segments(source: &str, layout: &Layout, rows: bool) -> Vec<Segment> {
             last.heading = segment.heading;
             continue;
         }
+        // So does one that nothing but a table follows.
+        if let Some(last) = out.last()
+            && last.heading == segment.heading
+            && last.table.is_none()
+            && segment.table.is_none()
+            && let Some(heading) = last.heading.and_then(|heading| layout.headings.get(heading))
+            && source.get(heading.end..segment.start).is_some_and(|text| text.trim().is_empty())
+        {
+            continue;
+        }
         out.push(*segment);
     }
     out
