@@ -91,8 +91,7 @@ fn heading(text: &str, lines: &[Line], i: usize, last_bare: u32) -> Option<Parse
         return None;
     }
     let closed = lines.get(i + 1).is_none_or(Line::is_blank);
-    if closed && let Some(number) = bare_number(words).filter(|&n| n == last_bare + 1) {
-        let _ = number;
+    if closed && bare_number(words) == Some(last_bare + 1) {
         return Some((BARE_LEVEL, Division::Bare, title, None, i + 1));
     }
     let (level, division, titled) = line_of(words)?;

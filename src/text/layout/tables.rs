@@ -88,15 +88,14 @@ fn paragraph(text: &str, lines: &[Line], run: Range<usize>, above: Option<Range<
     let before = out.len();
     let mut at = run.start;
     while at + 1 < run.end {
-        let Some(columns) = piped_header(lines[at].text(text), lines[at + 1].text(text)) else {
+        if !is_piped_header(lines[at].text(text), lines[at + 1].text(text)) {
             at += 1;
             continue;
-        };
+        }
         let mut end = at + 2;
         while end < run.end && (lines[end].text(text).contains('|')) {
             end += 1;
         }
-        let _ = columns;
         let caption = if at > run.start {
             caption_of(text, lines, run.start..at)
         } else {
@@ -134,10 +133,10 @@ fn table(header: &Line, rows: &[Line], caption: Option<Range<usize>>, delimiter:
     Table { header: header.start..header.end, caption, rows, delimiter }
 }
 
-/// The number of columns, where the second line is the dashes of a table that the first is the header of.
-fn piped_header(header: &str, dashes: &str) -> Option<usize> {
+/// Whether the second line is the dashes of a table that the first is the header of.
+fn is_piped_header(header: &str, dashes: &str) -> bool {
     if !header.contains('|') || !dashes.contains('-') || !dashes.bytes().all(|b| b"|-: \t".contains(&b)) {
-        return None;
+        return false;
     }
     let columns = cells(header, Delimiter::Pipe).len();
     let rules = cells(dashes, Delimiter::Pipe);
@@ -147,7 +146,7 @@ fn piped_header(header: &str, dashes: &str) -> Option<usize> {
         let inner = inner.strip_suffix(':').unwrap_or(inner);
         !inner.is_empty() && inner.bytes().all(|b| b == b'-')
     };
-    (rules.len() == columns && rules.iter().all(is_dashes)).then_some(columns)
+    rules.len() == columns && rules.iter().all(is_dashes)
 }
 
 /// A line that says what the table below it is: one line alone that speaks of a table, ends with a colon or is

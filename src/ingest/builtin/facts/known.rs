@@ -163,17 +163,17 @@ pub(in super::super) fn kind(entity: &KnownEntity) -> &'static str {
         {
             let head =
                 described.iter().skip(1).map(|w| lexicon::classes(w) & (PERSON | PLACE | ORGANISATION | WORK | EVENT));
-            if let Some(class) = head.take_while(|_| true).find(|c| *c != 0) {
+            let mut head = head;
+            if let Some(class) = head.find(|c| *c != 0) {
                 return kind_of(class);
             }
         }
-        for (i, word) in described.iter().enumerate().filter(|(_, w)| *w == last) {
+        for (i, _) in described.iter().enumerate().filter(|(_, w)| *w == last) {
             let next = described.get(i + 1).map_or(0, |w| lexicon::classes(w));
             let first = i.saturating_sub(words.len() - 1);
             let before = first.checked_sub(1).and_then(|b| described.get(b)).map_or("", String::as_str);
             acts += u32::from(next & UTTERS != 0 || lexicon::classes(before) & (UTTERS | PERSON) != 0);
             holds += u32::from(matches!(before, "in" | "at" | "near"));
-            let _ = word;
         }
     }
     if acts > holds {

@@ -140,7 +140,7 @@ fn is_label(label: &str, set_off: bool) -> bool {
         );
     // A caption is no value, whether its table is in sight or not.
     let caption = matches!(words[0], "Table" | "Figure" | "Fig" | "Tab") && label.contains(|c: char| c.is_numeric());
-    shape && !caption && (alone || !words.iter().any(|w| verbal(&w)))
+    shape && !caption && (alone || !words.iter().any(verbal))
 }
 
 /// Where the value that starts on line `i` ends, and the line behind it: lines that go on in the same paragraph or item.

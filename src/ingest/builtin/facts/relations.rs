@@ -43,7 +43,7 @@ const RELATIVES: [&str; 32] = [
 const VAGUE: &str = " one some part kind sort type form man woman people day time end side lot name thing word way case \
     number pair group matter point state front back middle rest top bottom sake member example sense air voice face ";
 /// Verbs that relate the name before them to the name behind them.
-const VERBS: [(&str, &str); 14] = [
+const VERBS: [(&str, &str); 26] = [
     ("married", "married"),
     ("murdered", "killed"),
     ("killed", "killed"),
@@ -58,6 +58,43 @@ const VERBS: [(&str, &str); 14] = [
     ("employed", "employs"),
     ("defeated", "defeated"),
     ("succeeded", "succeeded"),
+    ("loved", "loves"),
+    ("loves", "loves"),
+    ("hated", "hates"),
+    ("hates", "hates"),
+    ("despised", "despises"),
+    ("met", "met"),
+    ("visited", "visited"),
+    ("helped", "helped"),
+    ("followed", "followed"),
+    ("knew", "knows"),
+    ("knows", "knows"),
+    ("feared", "fears"),
+];
+/// Verbs with the prepositions by which they relate two names.
+const PHRASAL: [(&str, &str, &str); 22] = [
+    ("lived", "in", "lives in"),
+    ("lives", "in", "lives in"),
+    ("lived", "at", "lives in"),
+    ("born", "in", "born in"),
+    ("died", "in", "died in"),
+    ("arrived", "in", "arrived in"),
+    ("arrived", "at", "arrived in"),
+    ("went", "to", "went to"),
+    ("came", "from", "came from"),
+    ("came", "to", "came to"),
+    ("returned", "to", "returned to"),
+    ("wrote", "to", "wrote to"),
+    ("spoke", "to", "spoke to"),
+    ("belongs", "to", "belongs to"),
+    ("belonged", "to", "belongs to"),
+    ("married", "to", "married"),
+    ("engaged", "to", "engaged to"),
+    ("works", "for", "works for"),
+    ("worked", "for", "works for"),
+    ("lodged", "with", "lodges with"),
+    ("stayed", "with", "stays with"),
+    ("left", "for", "left for"),
 ];
 
 /// A relation: from one span to another, words `first..last` saying so.
@@ -101,8 +138,12 @@ pub(in super::super) fn of_phrase(
             // The head of the phrase must end it, or be followed by more than another noun.
             return plain.then(|| (i, format!("{} of", words[noun].text)));
         }
-        // "the captain of Z".
-        let of = span.first.checked_sub(1).filter(|&w| w > first && words[w].text == "of")?;
+        // "the captain of Z", "the daughter of that unfortunate Z".
+        let of = (first + 1..span.first)
+            .rev()
+            .take(4)
+            .find(|&w| words[w].text == "of" || words[w].shape != Shape::Lower)
+            .filter(|&w| words[w].text == "of")?;
         let noun = of.checked_sub(1).filter(|&w| w > first)?;
         let head = &words[noun];
         let article = matches!(words[first].text, "the" | "The" | "a" | "an" | "one");
@@ -136,7 +177,20 @@ pub(in super::super) fn between(scan: &Scan<'_>, spans: &[Span]) -> Vec<Relation
                 {
                     out.push(Relation { from: i, to: i + 1, label: (*label).to_owned(), first: a.first, last: b.last });
                 }
-                if words[a.last - 1].possessive && is_relative(verb) {}
+            }
+            // "Ada was born in Hollin", "Ada lived in Hollin".
+            [.., verb, preposition]
+                if between.len() <= 3
+                    && between.iter().all(|w| w.gap.is_space())
+                    && gap.is_space()
+                    && !words[a.last - 1].possessive
+                    && (between.len() == 2 || between[0].is(COPULA) || matches!(between[0].text, "had" | "has")) =>
+            {
+                let label = PHRASAL.iter().find(|(v, p, _)| *v == verb.text && *p == preposition.text);
+                let relative = a.first > 0 && matches!(words[a.first - 1].text, "whom" | "which" | "of" | "and");
+                if let Some((_, _, label)) = label.filter(|_| !relative && !words[b.last - 1].possessive) {
+                    out.push(Relation { from: i, to: i + 1, label: (*label).to_owned(), first: a.first, last: b.last });
+                }
             }
             _ => {}
         }

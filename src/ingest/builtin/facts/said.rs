@@ -11,6 +11,9 @@ use std::ops::Range;
 /// Longest predicate that is kept, in bytes; a longer one ends at a mark before that, or is none.
 const PREDICATE_BYTES: usize = 240;
 
+/// Of what is named in fewer chunks, a predicate is taken only where its noun tells a kind: "Bitter is the ascent".
+const KNOWN_CHUNKS: u32 = 3;
+
 /// What a sentence says of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) struct Said {
@@ -110,7 +113,8 @@ fn of_phrase(
         });
     }
     let last = predicate_end(scan, phrase)?;
-    if !fits(scan, phrase, last, known::kind(&known.entities[subject])) {
+    let entity = &known.entities[subject];
+    if phrase.kind.is_empty() && entity.chunks < KNOWN_CHUNKS || !fits(scan, phrase, last, known::kind(entity)) {
         return None;
     }
     Some(Said {

@@ -30,7 +30,7 @@ pub(super) fn discover(input: &DiscoverInput<'_>) -> Schema {
     let topical = names.own.iter().filter(|name| !is_bare(name)).count();
     let sections = style == Style::Markdown && 2 * topical > names.own.len();
     let mut schema = Schema::default();
-    let root = root(input.text, &layout).filter(|_| sections);
+    let root = root(&layout).filter(|_| sections);
     if let Some(root) = root {
         schema.title = names.own[root].clone();
     }
@@ -62,10 +62,9 @@ fn is_bare(name: &str) -> bool {
 }
 
 /// The heading that is the document's title: the first, where no other is as high.
-fn root(text: &str, layout: &Layout) -> Option<usize> {
+fn root(layout: &Layout) -> Option<usize> {
     let first = layout.headings.first()?;
     let alone = layout.headings.iter().skip(1).all(|h| h.level > first.level);
-    let _ = text;
     (alone && layout.headings.len() > 1).then_some(0)
 }
 

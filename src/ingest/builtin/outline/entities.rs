@@ -5,9 +5,9 @@
 //! something; a piece that has no good one leaves it to a later piece, unless the thing is named so seldom that there
 //! may be none.
 
+use super::super::facts::Value;
 use super::super::facts::known::{self, Known};
 use super::super::facts::said::{Said, bytes, said};
-use super::super::facts::{Value, known as kinds};
 use super::super::lexicon::COPULA;
 use super::super::names::{self, Span, Usage};
 use super::super::scan::{Gap, Scan, Shape};
@@ -58,7 +58,7 @@ impl<'a> Reading<'a> {
         let spans = names::spans(&scan, &usage);
         let known = Known::new(entities);
         let of = known.of_spans(&scan, &spans);
-        let kinds = entities.iter().map(kinds::kind).collect();
+        let kinds = entities.iter().map(known::kind).collect();
         let junk = entities.iter().map(known::is_junk).collect();
         let spoken = spoken(&scan);
         Self { scan, spans, known, of, kinds, junk, spoken }
@@ -204,8 +204,7 @@ fn together(reading: &Reading<'_>) -> HashMap<usize, Vec<(usize, u32)>> {
     let mut at = 0;
     while let Some(span) = reading.spans.get(at) {
         let mut here: Vec<usize> = Vec::new();
-        while let Some(next) = reading.spans.get(at).filter(|s| s.sentence == span.sentence) {
-            let _ = next;
+        while reading.spans.get(at).is_some_and(|s| s.sentence == span.sentence) {
             // A sentence that names very many is a list.
             if let Some(found) = reading.of[at].filter(|found| here.len() < LINKS && !here.contains(found)) {
                 here.push(found);

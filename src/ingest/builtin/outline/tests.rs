@@ -360,3 +360,51 @@ mod any {
         }
     }
 }
+
+/// Prints what both built-ins make of the file that `PLICA_OUTLINE` names, and in which time.
+#[test]
+#[ignore = "measures"]
+fn measure_both_builtins() {
+    use crate::ingest::{Extractor, RecordInput};
+    let text = std::fs::read_to_string(std::env::var("PLICA_OUTLINE").unwrap()).unwrap();
+    let linked = memory(&text);
+    let entities: Vec<KnownEntity> = linked.iter().map(|(e, _)| e.clone()).collect();
+    let began = std::time::Instant::now();
+    let (schema, subjects) = compiled_with(&text, &entities, &linked, 30_000, 2_000);
+    let outline = began.elapsed();
+    let fields: usize = subjects.values().map(|s| s.fields.len()).sum();
+    let links: usize = subjects.values().map(|s| s.links.len()).sum();
+    let (mut at, mut chunks, mut time, mut all) = (0, 0, std::time::Duration::ZERO, Vec::new());
+    for chunk in crate::text::Chunker::default().chunks(&text) {
+        let place = at..at + chunk.len();
+        at = place.end;
+        let near: Vec<KnownEntity> =
+            linked.iter().filter(|(_, places)| places.contains(&place)).map(|(e, _)| e.clone()).collect();
+        let input =
+            RecordInput { document: "d", document_title: "", ordinal: chunks, title: "", text: chunk, entities: &near };
+        let began = std::time::Instant::now();
+        let records = Builtin.records(&input).unwrap();
+        time += began.elapsed();
+        chunks += 1;
+        all.extend(records);
+    }
+    println!(
+        "outline: {outline:?}, {} categories, {} subjects, {fields} values, {links} links",
+        schema.categories.len(),
+        subjects.len()
+    );
+    println!("records: {time:?}, {chunks} chunks, {} records", all.len());
+    for r in &all {
+        println!(
+            "  {} [{}] {} {} ({}): {} {:?} {}",
+            r.entity,
+            r.entity_type,
+            r.kind.name(),
+            r.label,
+            r.coarse,
+            r.value,
+            r.condition,
+            r.valid
+        );
+    }
+}

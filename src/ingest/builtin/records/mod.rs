@@ -10,12 +10,13 @@ mod rows;
 
 use super::Builtin;
 use super::facts::known::{self, Known};
-use super::facts::said::{Said, said};
-use super::facts::{label_of, labels, plain};
+use super::facts::said::{Said, bytes, said};
+use super::facts::{Value, label_of, labels, plain};
 use super::names::{self, Usage};
 use super::scan::{Gap, Scan};
 use crate::Result;
 use crate::ingest::{Extractor, RecordInput, RecordKind, RecordUpdate};
+use crate::text::key;
 use crate::text::layout::{Division, Layout};
 use coarse::coarse;
 pub(super) use rows::is_empty as is_empty_cell;
@@ -25,6 +26,8 @@ use std::collections::HashSet;
 const RECORDS: usize = 64;
 /// Longest symbolic field, in bytes; longer ones give no record.
 const FIELD_BYTES: usize = 600;
+/// Label of other names.
+const ALSO: &str = "also_called";
 /// Longest condition, in bytes.
 const CONDITION_BYTES: usize = 160;
 
@@ -65,10 +68,10 @@ fn records(input: &RecordInput<'_>) -> Vec<RecordUpdate> {
         let fields = [&r.entity, &r.label, &r.value];
         fields.iter().all(|f| f.len() <= FIELD_BYTES) && !r.entity.is_empty() && !r.label.is_empty()
     };
-    let key = |r: &RecordUpdate| {
+    let identity = |r: &RecordUpdate| {
         (r.entity.clone(), r.kind, r.label.clone(), r.value.clone(), r.condition.clone(), r.valid.clone())
     };
-    found.into_iter().map(|(_, record)| record).filter(|r| fits(r) && seen.insert(key(r))).take(RECORDS).collect()
+    found.into_iter().map(|(_, record)| record).filter(|r| fits(r) && seen.insert(identity(r))).take(RECORDS).collect()
 }
 
 /// The parts of a chunk's title.
@@ -182,6 +185,13 @@ fn sentences(text: &str, known: &Known<'_>, found: &mut Vec<(usize, RecordUpdate
     }
     let spans = names::spans(&scan, &usage);
     let of = known.of_spans(&scan, &spans);
+    for (span, at) in spans.iter().zip(&of) {
+        let Some(entity) = at.map(|at| &known.entities[at]).filter(|entity| !known::is_junk(entity)) else { continue };
+        let name = Value::of(text, bytes(&scan, span.first, span.last)).text;
+        if key(&name) != key(&entity.name) {
+            found.push((scan.words[span.first].start, property(known, &entity.name, ALSO, name)));
+        }
+    }
     for said in said(&scan, &spans, &of, known) {
         let subject = &known.entities[said.subject];
         if known::is_junk(subject) {
