@@ -171,6 +171,8 @@ pub(super) fn page_at(
     let page = outline.top_page(&root)?;
     let summary = root.summary.clone();
     let mut target = Target::Page { node: root, page, title, summary };
+    // The steps as the outline spells them.
+    let mut steps = Vec::with_capacity(path.len());
     for text in path {
         let Target::Page { node, page, .. } = target else { return Err(missing()) };
         target = match (step(text).ok_or_else(missing)?, page.entries) {
@@ -181,10 +183,19 @@ pub(super) fn page_at(
                 Target::Page { node, page: below, title, summary: range.summary }
             }
             (StepKind::Range(_), _) => return Err(missing()),
-            (StepKind::Name(name), _) => named(outline, &node, name)?.ok_or_else(missing)?,
+            (StepKind::Name(name), _) => {
+                // A name leads on from the node, whichever of its pages it was read on.
+                steps.retain(|step: &String| !is_range(step));
+                named(outline, &node, name)?.ok_or_else(missing)?
+            }
         };
+        steps.push(match &target {
+            _ if is_range(text) => text.clone(),
+            Target::Page { title, .. } => step_of(title),
+            Target::Subject { subject } => step_of(&subject.name),
+        });
     }
-    shown(document, outline, target, path)
+    shown(document, target, &steps)
 }
 
 /// What a name leads to in a category: a sub-category, else a subject.
@@ -215,7 +226,7 @@ fn of_node(outline: &OutlineView<'_>, node: NodeAt) -> Result<Target> {
 }
 
 /// A target as a page that is shown.
-fn shown(document: &str, outline: &OutlineView<'_>, target: Target, path: &[String]) -> Result<OutlinePage> {
+fn shown(document: &str, target: Target, path: &[String]) -> Result<OutlinePage> {
     let mut out = OutlinePage {
         document: document.to_owned(),
         path: path.to_vec(),
@@ -306,7 +317,6 @@ fn shown(document: &str, outline: &OutlineView<'_>, target: Target, path: &[Stri
             }
         }
     }
-    let _ = (outline, node);
     Ok(out)
 }
 

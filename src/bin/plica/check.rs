@@ -14,6 +14,8 @@ struct ReportLine<'a> {
     documents: u64,
     chunks: u64,
     entities: u64,
+    subjects: u64,
+    records: u64,
     findings: Vec<FindingLine<'a>>,
 }
 
@@ -59,6 +61,8 @@ fn report_line(report: &Report) -> ReportLine<'_> {
         documents: report.documents,
         chunks: report.chunks,
         entities: report.entities,
+        subjects: report.subjects,
+        records: report.records,
         findings: report
             .findings
             .iter()
@@ -80,12 +84,14 @@ fn show(out: &mut Output, report: &ReportLine<'_>, whole: bool) -> Outcome {
         return out.line("the index does not open, so nothing else was looked at; restore it from a copy");
     }
     let looked = format!(
-        "{} ({}), {}, {}, {}",
+        "{} ({}), {}, {}, {}, {}, {}",
         counted(report.blocks, "block"),
         counted(report.bytes, "byte"),
         counted(report.documents, "document"),
         counted(report.chunks, "chunk"),
-        counted(report.entities, "entity")
+        counted(report.entities, "entity"),
+        counted(report.subjects, "subject"),
+        counted(report.records, "record")
     );
     match report.findings.len() {
         0 => out.line(format!("sound: {looked}")),
