@@ -5,8 +5,9 @@
 
 mod common;
 
-use common::{Capitals, assert_sound, everything, sentences};
-use plica::ingest::Reader;
+use common::{Capitals, assert_sound, everything, everything_compiled, sentences};
+use plica::ingest::{Category, Reader, RecordKind, RecordUpdate};
+use plica::outline::{Field, Subject, Value};
 use plica::{Index, NewChunk, Options, Origin, Writer};
 use std::path::{Path, PathBuf};
 
@@ -50,6 +51,95 @@ fn write_v1(path: &Path) {
     writer.set_summary("notes", 1, 0, "A keeper and a lamp.", Origin::Given).unwrap();
     writer.publish("notes").unwrap();
     writer.commit().unwrap();
+}
+
+/// An index with outlines and records: categories named and not, subjects in one page and in several, a large one, summaries of
+/// pages, what was removed and corrected, an outline that was compiled in part.
+fn write_v1_compiled(path: &Path) {
+    let options = Options::new().fanout(3).timestamps(false).file_id(*b"golden index two");
+    let mut writer = Writer::create(path, &options).unwrap();
+    writer.add_document("letters", "Letters", "").unwrap();
+    let mut start = 0;
+    for at in 0..6u32 {
+        let text = format!("Letter {at} of Ilse, keeper of the lamp. {}", sentences(at, 3));
+        let span = Some((start, start + text.len() as u64));
+        start += text.len() as u64;
+        writer.append_chunk("letters", &NewChunk { span, ..NewChunk::text(&text) }).unwrap();
+    }
+    writer.publish("letters").unwrap();
+    writer.commit().unwrap();
+    let names = |path: &[&str]| path.iter().map(|&name| name.to_owned()).collect::<Vec<_>>();
+    writer.set_outline_budget("letters", 512).unwrap();
+    for (path, title) in [(&[][..], "The letters"), (&["Letters"], ""), (&["People"], ""), (&["People", "Keepers"], "")]
+    {
+        let fields = names(&["keeps", "writes to"]);
+        let category = Category { path: names(path), summary: "What is in here.".into(), fields };
+        writer.add_category("letters", &category, title).unwrap();
+    }
+    for at in 0..60u32 {
+        let value =
+            Value { text: format!("lamp {at} on rock {}", at * 7), span: Some((u64::from(at), u64::from(at) + 9)) };
+        let fields = vec![Field { name: "keeps".into(), values: vec![value] }];
+        let links = vec![names(&["Letters", &format!("Letter {}", at % 6)])];
+        let subject = Subject { name: format!("Keeper {at}"), summary: "Keeps a lamp.".into(), fields, links };
+        let category = if at % 4 == 0 { names(&["Others"]) } else { names(&["People", "Keepers"]) };
+        writer.add_subject("letters", &category, &subject).unwrap();
+        if at % 20 == 9 {
+            writer.commit().unwrap();
+        }
+    }
+    let values = (0..90u64).map(|at| Value { text: format!("a line of words, number {at}"), span: Some((at, at + 5)) });
+    let mut values: Vec<Value> = values.collect();
+    values.push(Value { text: String::new(), span: Some((10, 300)) });
+    let fields = vec![Field { name: "says".into(), values }];
+    let large = Subject { name: "Letter 3".into(), summary: "A long letter.".into(), fields, links: Vec::new() };
+    writer.add_subject("letters", &names(&["Letters"]), &large).unwrap();
+    assert!(writer.remove_subject("letters", &names(&["Others"]), "keeper 8").unwrap());
+    let corrected = Subject { name: "Ilse".into(), summary: "Keeps the first lamp.".into(), ..Subject::default() };
+    writer.correct_subject("letters", &names(&["People", "Keepers"]), "Keeper 1", &corrected).unwrap();
+    let record = |entity: &str, label: &str, value: &str| RecordUpdate {
+        entity: entity.into(),
+        entity_type: "person".into(),
+        kind: RecordKind::Relation,
+        label: label.into(),
+        value: value.into(),
+        ..RecordUpdate::default()
+    };
+    for at in 0..40u32 {
+        let record = record(&format!("Keeper {}", at % 9), "keeper of", &format!("lamp {at}"));
+        writer.add_record("letters", &record, &[at % 6, 5]).unwrap();
+    }
+    let one = record("Ilse", "writes-to", "Anna");
+    writer.add_record("letters", &one, &[2]).unwrap();
+    let dated = RecordUpdate { condition: Some(("day".into(), "7".into())), valid: "1901".into(), ..one.clone() };
+    let dated = RecordUpdate { kind: RecordKind::Property, coarse: "contact".into(), ..dated };
+    writer.add_record("letters", &dated, &[1, 4]).unwrap();
+    writer.commit().unwrap();
+    writer.remove_record("letters", &record("Keeper 1", "keeper of", "lamp 1")).unwrap();
+    writer.correct_record("letters", &one, &record("Ilse", "writes-to", "Bruno")).unwrap();
+    writer.commit().unwrap();
+}
+
+#[test]
+fn outlines_and_records_of_version_1_are_read_as_ever() {
+    let (index, answers) = (golden("v1-compiled.plica"), golden("v1-compiled.txt"));
+    if !index.exists() && std::env::var_os("PLICA_WRITE_GOLDEN").is_some() {
+        write_v1_compiled(&index);
+        std::fs::write(&answers, everything_compiled(&Index::open(&index).unwrap().snapshot())).unwrap();
+    }
+    let snapshot = Index::open(&index).unwrap().snapshot();
+    assert_sound(&snapshot);
+    assert!(everything_compiled(&snapshot) == std::fs::read_to_string(&answers).unwrap());
+    for sequence in 1..=snapshot.sequence() {
+        assert_sound(&Index::open_at(&index, sequence).unwrap().snapshot());
+    }
+    let bytes = std::fs::read(&index).unwrap();
+    assert!(bytes.len() <= 96 << 10, "{} bytes", bytes.len());
+    let folder = common::Folder::new();
+    let path = folder.path("new.plica");
+    write_v1_compiled(&path);
+    let today = Index::open(&path).unwrap().snapshot();
+    assert!(everything_compiled(&today) == std::fs::read_to_string(&answers).unwrap());
 }
 
 #[test]

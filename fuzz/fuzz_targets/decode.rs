@@ -11,6 +11,8 @@ use plica_format::entity::{Part, decode_rows, decode_summary_rows, encode_rows, 
 use plica_format::fold::{Expected, FoldPage};
 use plica_format::key::{self, RecordKey};
 use plica_format::leaf::Leaf;
+use plica_format::outline::{self, OutlinePage};
+use plica_format::outline_head::{CategoryRow, OutlineHead};
 use plica_format::page::{FilePage, Slot};
 use plica_format::postings::{Posting, PostingList, PostingValue};
 use plica_format::record::RecordRow;
@@ -20,7 +22,7 @@ use plica_format::{chunk, idset};
 
 fuzz_target!(|data: &[u8]| {
     let Some((&which, bytes)) = data.split_first() else { return };
-    match which % 19 {
+    match which % 22 {
         0 => drop(FilePage::decode(bytes)),
         1 => drop(Slot::decode(bytes, 1, &[7; 16])),
         2 => drop(BlockHeader::decode(bytes, &[7; 16], 20_480)),
@@ -121,6 +123,34 @@ fuzz_target!(|data: &[u8]| {
                     key::RECORD_BY_VALUE => key.by_value(other),
                     _ => key.by_coarse(other),
                 };
+                assert_eq!(again, bytes);
+            }
+        }
+        18 => {
+            let Some((&flags, bytes)) = bytes.split_first() else { return };
+            let level = flags >> 4;
+            // The count is believed, so that more than one page in 2^32 gets past the comparison.
+            let mut reader = Reader::new("page", bytes);
+            let count = reader.varint32().and_then(|_| reader.take(17)).and_then(|_| reader.varint32()).unwrap_or(1);
+            let is_subject = flags & 1 == 1;
+            let node = bytes.get(1..17).and_then(|node| node.try_into().ok()).unwrap_or([0; 16]);
+            let expected = outline::Expected { document: u32::from(flags >> 1 & 7), node, is_subject, level, count };
+            if let Ok(page) = OutlinePage::decode(bytes, 1 << 40, expected) {
+                let _ = page.children();
+                assert_eq!(page.encode(), bytes);
+            }
+        }
+        19 => {
+            if let Ok(head) = OutlineHead::decode(bytes) {
+                let mut again = Vec::new();
+                head.encode(&mut again);
+                assert_eq!(again, bytes);
+            }
+        }
+        20 => {
+            if let Ok(row) = CategoryRow::decode(bytes) {
+                let mut again = Vec::new();
+                row.encode(&mut again);
                 assert_eq!(again, bytes);
             }
         }

@@ -28,3 +28,4 @@ pub(crate) use beir::{queries, relevant};
 pub use export::export;
 pub use import::{ImportOptions, Imported, import};
 pub use line::{Again, LINE_BYTES, Stated, record, stated};
+pub use outline::subject;

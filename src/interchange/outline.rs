@@ -23,8 +23,9 @@ const SUBJECT_LINE_BYTES: usize = 4 << 20;
 #[derive(Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct OutlineLine {
-    #[serde(rename = "type")]
+    #[serde(rename = "type", default)]
     kind: String,
+    #[serde(default)]
     pub(super) doc: String,
     path: Path,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -237,36 +238,11 @@ impl Import<'_, '_> {
     }
 
     fn subject(&mut self, number: u64, doc: &str, document: u32, line: OutlineLine) -> Result<bool> {
-        let Some((name, category)) = line.path.split_last().filter(|(_, category)| !category.is_empty()) else {
-            return Err(Error::invalid(
-                "the path of a subject is a category and its name; a category itself has \"category\":true",
-            ));
-        };
-        let mut subject = Subject {
-            name: name.clone(),
-            summary: line.summary.unwrap_or_default(),
-            fields: Vec::new(),
-            links: line.links.unwrap_or_default(),
-        };
-        for field in line.fields.unwrap_or_default() {
-            let span = match (field.start, field.end) {
-                (None, None) => None,
-                (Some(start), Some(end)) => Some((start, end)),
-                _ => return Err(Error::invalid("\"start\" and \"end\" come together or not at all")),
-            };
-            let text = field.value.unwrap_or_default();
-            if text.is_empty() && span.is_none() {
-                return Err(Error::invalid(format!("field {:?} has neither a value nor its place", field.name)));
-            }
-            if let Some((_, end)) = span {
-                self.ends(document, number, end);
-            }
-            match subject.fields.last_mut().filter(|before| before.name == field.name) {
-                Some(before) => before.values.push(Value { text, span }),
-                None => subject.fields.push(Field { name: field.name, values: vec![Value { text, span }] }),
-            }
+        let (category, subject) = subject_of(line)?;
+        for (_, end) in subject.fields.iter().flat_map(|field| &field.values).filter_map(|value| value.span) {
+            self.ends(document, number, end);
         }
-        self.writer.add_subject(doc, category, &subject)
+        self.writer.add_subject(doc, &category, &subject)
     }
 
     /// Takes the summary that a page was given.
@@ -301,6 +277,53 @@ impl Import<'_, '_> {
         }
         Ok(())
     }
+}
+
+/// The category path and the subject that a line says.
+fn subject_of(line: OutlineLine) -> Result<(Path, Subject)> {
+    let Some((name, category)) = line.path.split_last().filter(|(_, category)| !category.is_empty()) else {
+        return Err(Error::invalid(
+            "the path of a subject is a category and its name; a category itself has \"category\":true",
+        ));
+    };
+    let mut subject = Subject {
+        name: name.clone(),
+        summary: line.summary.unwrap_or_default(),
+        fields: Vec::new(),
+        links: line.links.unwrap_or_default(),
+    };
+    for field in line.fields.unwrap_or_default() {
+        let span = match (field.start, field.end) {
+            (None, None) => None,
+            (Some(start), Some(end)) => Some((start, end)),
+            _ => return Err(Error::invalid("\"start\" and \"end\" come together or not at all")),
+        };
+        let text = field.value.unwrap_or_default();
+        if text.is_empty() && span.is_none() {
+            return Err(Error::invalid(format!("field {:?} has neither a value nor its place", field.name)));
+        }
+        match subject.fields.last_mut().filter(|before| before.name == field.name) {
+            Some(before) => before.values.push(Value { text, span }),
+            None => subject.fields.push(Field { name: field.name, values: vec![Value { text, span }] }),
+        }
+    }
+    Ok((category.to_vec(), subject))
+}
+
+/// Reads an outline line by itself: category path and subject. `"type"` and `"doc"` may be left out.
+///
+/// ```
+/// let line = r#"{"path":["People","Ann"],"summary":"Keeps the light.","fields":[{"name":"age","value":"40"}]}"#;
+/// let (category, subject) = plica::interchange::subject(line)?;
+/// assert_eq!((category[0].as_str(), subject.name.as_str()), ("People", "Ann"));
+/// # Ok::<(), plica::Error>(())
+/// ```
+pub fn subject(line: &str) -> Result<(Vec<String>, Subject)> {
+    let line: OutlineLine = super::line::parse(line.trim())?;
+    if !matches!(line.kind.as_str(), "" | "outline") || line.category == Some(true) {
+        return Err(Error::invalid("expected the outline line of a subject"));
+    }
+    subject_of(line)
 }
 
 fn hash_of(text: &str) -> Option<[u8; 16]> {

@@ -238,7 +238,7 @@ fn shown(document: &str, target: Target, path: &[String]) -> Result<OutlinePage>
         links: Vec::new(),
         is_subject: true,
     };
-    let (node, page) = match target {
+    let page = match target {
         Target::Subject { subject } => {
             let name = |field: Option<&Field>| field.map(|field| field.name.clone()).unwrap_or_default();
             let count = (subject.values() + subject.links.len()) as u32;
@@ -250,7 +250,7 @@ fn shown(document: &str, target: Target, path: &[String]) -> Result<OutlinePage>
         }
         Target::Page { node, page, title, summary } => {
             (out.title, out.summary, out.is_subject) = (title, summary, node.is_subject);
-            (node, page)
+            page
         }
     };
     out.cover.count = page.entries.count();

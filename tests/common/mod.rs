@@ -119,3 +119,34 @@ pub fn assert_sound(snapshot: &Snapshot) {
     let report = snapshot.check(&plica::Limits::default()).unwrap();
     assert!(report.findings.is_empty(), "{:#?}", report.findings);
 }
+
+/// Everything that the outline and the records of the document `letters` answer.
+pub fn everything_compiled(snapshot: &Snapshot) -> String {
+    use plica::outline::Navigate;
+    use plica::records::{RecordField, RecordQuery, VocabularyQuery};
+    use std::fmt::Write;
+    let mut lines = Vec::new();
+    plica::interchange::export(snapshot, &mut lines).unwrap();
+    let mut out = String::from_utf8(lines).unwrap();
+    let mut waiting = vec![Vec::new()];
+    while let Some(path) = waiting.pop() {
+        let page = snapshot.outline("letters", &path).unwrap();
+        writeln!(out, "{path:?} {:?}\n{}", page.cover, page.text()).unwrap();
+        waiting.extend(page.entries.into_iter().rev().map(|entry| entry.path));
+    }
+    for query in [
+        RecordQuery::new().entity("keeper 3"),
+        RecordQuery::new().entity("Keper 3").fuzzy(1),
+        RecordQuery::new().label("writes to"),
+        RecordQuery::new().value("lamp 1").prefix(true),
+    ] {
+        writeln!(out, "{:?}", snapshot.records(&query).unwrap()).unwrap();
+    }
+    for field in [RecordField::Entity, RecordField::Label, RecordField::Type, RecordField::Value] {
+        writeln!(out, "{:?}", snapshot.vocabulary(&VocabularyQuery::new(field)).unwrap()).unwrap();
+    }
+    for question in ["What does Ilse keep?", "Who keeps lamp 9 on rock 63?", "What happened at Marsh Lane?"] {
+        writeln!(out, "{:?}", snapshot.navigate(&Navigate::new("letters", question)).unwrap()).unwrap();
+    }
+    out
+}

@@ -47,6 +47,7 @@ pub enum Command {
     Compile(outline_arguments::Compile),
     Outline(outline_arguments::OutlineArguments),
     Navigate(outline_arguments::NavigateArguments),
+    Subject(outline_arguments::SubjectArguments),
     Entity(EntityArguments),
     Entities(Entities),
     Chunk(ChunkArguments),

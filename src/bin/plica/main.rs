@@ -59,6 +59,7 @@ fn run(command: &Command) -> Outcome {
         Command::Compile(arguments) => compile::compile(arguments),
         Command::Outline(arguments) => outline::outline(arguments),
         Command::Navigate(arguments) => outline::navigate(arguments),
+        Command::Subject(arguments) => outline::subject(arguments),
         Command::Entity(arguments) => entities::entity(arguments),
         Command::Entities(arguments) => entities::entities(arguments),
         Command::Chunk(arguments) => show::chunk(arguments),

@@ -1,8 +1,8 @@
 //! `plica outline` and `plica navigate`: walking what was compiled.
 
-use crate::failure::Outcome;
+use crate::failure::{Failure, Outcome};
 use crate::opening::{explain, open};
-use crate::outline_arguments::{NavigateArguments, OutlineArguments};
+use crate::outline_arguments::{NavigateArguments, OutlineArguments, SubjectArguments, SubjectChange};
 use crate::output::{FAINT, Output, STRONG, counted, visible};
 use crate::passage::wrap;
 use plica::Writer;
@@ -274,4 +274,48 @@ fn tell(out: &mut Output, found: &Navigation, learned: Option<&[String]>) -> Out
         out.line(out.styled(FAINT, &format!("learned: {}", visible(&path.join(" / ")))))?;
     }
     Ok(())
+}
+
+#[derive(Serialize)]
+struct ChangedLine {
+    commit: u64,
+    subjects: u64,
+}
+
+/// Removes or corrects a subject.
+pub fn subject(arguments: &SubjectArguments) -> Outcome {
+    let (SubjectChange::Remove { index, doc, path, json } | SubjectChange::Correct { index, doc, path, json, .. }) =
+        &arguments.change;
+    let Some((name, category)) = path.0.split_last().filter(|(_, category)| !category.is_empty()) else {
+        return Err(Failure::Usage("the path of a subject is its category and its name".to_owned()));
+    };
+    let mut writer = Writer::open(index).map_err(|error| explain(index, error))?;
+    let what = match &arguments.change {
+        SubjectChange::Remove { .. } => {
+            if !writer.remove_subject(doc, category, name)? {
+                let path = visible(&path.0.join(" / "));
+                return Err(Failure::message(format!("document {doc:?} has no subject {path}; nothing was changed")));
+            }
+            "removed"
+        }
+        SubjectChange::Correct { line, .. } => {
+            let (new_category, subject) = plica::interchange::subject(line)?;
+            if new_category
+                .iter()
+                .map(|name| plica::text::key(name))
+                .ne(category.iter().map(|name| plica::text::key(name)))
+            {
+                return Err(Failure::Usage("a subject stays in its category; the line names another".to_owned()));
+            }
+            writer.correct_subject(doc, category, name, &subject)?;
+            "corrected"
+        }
+    };
+    let commit = writer.commit()?;
+    let mut out = Output::new();
+    match json {
+        true => out.json(&ChangedLine { commit, subjects: 1 })?,
+        false => out.line(format!("{}: {what} 1 subject, commit {commit}", index.display()))?,
+    }
+    out.flush()
 }

@@ -2,7 +2,7 @@
 
 use crate::arguments::Reading;
 use crate::values::{OutlinePath, outline_path};
-use clap::Args;
+use clap::{Args, Subcommand};
 use std::path::PathBuf;
 
 /// Compile documents: outlines, which people and models walk, and records, which lead to passages.
@@ -96,4 +96,52 @@ pub struct NavigateArguments {
     pub learn: bool,
     #[command(flatten)]
     pub reading: Reading,
+}
+
+/// Remove or correct subjects of an outline, one at a time.
+#[derive(Debug, Args)]
+pub struct SubjectArguments {
+    /// What to do
+    #[command(subcommand)]
+    pub change: SubjectChange,
+}
+
+/// What is done to a subject.
+#[derive(Debug, Subcommand)]
+pub enum SubjectChange {
+    /// Remove a subject
+    #[command(after_help = "\
+Example:
+  plica subject remove manual.plica manual.md People/Ann")]
+    Remove {
+        /// The index file
+        index: PathBuf,
+        /// Id of the document
+        doc: String,
+        /// Its path, category and name, as `plica outline --path` takes it
+        #[arg(value_parser = outline_path)]
+        path: OutlinePath,
+        /// Print {"commit":n,"subjects":1}
+        #[arg(long)]
+        json: bool,
+    },
+    /// Put what a line of `plica export` says in the place of a subject; its name may change, its category not
+    #[command(after_help = "\
+Example:
+  plica subject correct manual.plica manual.md People/Ann \\
+    '{\"path\":[\"People\",\"Anne\"],\"summary\":\"Keeps the lighthouse.\"}'")]
+    Correct {
+        /// The index file
+        index: PathBuf,
+        /// Id of the document
+        doc: String,
+        /// Its path, category and name
+        #[arg(value_parser = outline_path)]
+        path: OutlinePath,
+        /// The subject as it should be: an outline line as JSON; "type" and "doc" may be left out
+        line: String,
+        /// Print {"commit":n,"subjects":1}
+        #[arg(long)]
+        json: bool,
+    },
 }
