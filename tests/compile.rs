@@ -59,10 +59,10 @@ fn five_questions_lead_to_their_pages_and_a_sixth_to_the_source() {
         // The passages are those that the values name.
         assert!(found.passages.iter().any(|passage| passage.text.contains(value)), "{question}");
     }
-    let question = "Why may the shelves crack above 150 degrees when the lid is opened?";
+    let question = "Which makers colour the green wire yellow?";
     let found = snapshot.navigate(&Navigate::new("manual", question).budget(1)).unwrap();
     assert!(found.fallback && found.level_ups <= 1);
-    assert!(found.passages[0].text.contains("the shelves may crack"), "{:?}", found.passages[0]);
+    assert!(found.passages[0].text.contains("some makers colour it yellow"), "{:?}", found.passages[0]);
 }
 
 #[test]
@@ -91,7 +91,7 @@ fn what_is_learned_is_found_the_next_time_and_stays_bounded() {
     let folder = Folder::new();
     let path = folder.path("m.plica");
     let snapshot = compiled(&path);
-    let question = "Why may the shelves crack above 150 degrees when the lid is opened?";
+    let question = "Which makers colour the green wire yellow?";
     let found = snapshot.navigate(&Navigate::new("manual", question)).unwrap();
     assert!(found.fallback);
     let mut writer = Writer::open(&path).unwrap();
@@ -106,7 +106,7 @@ fn what_is_learned_is_found_the_next_time_and_stays_bounded() {
     assert_eq!(again.pages[0].path, learned.path);
     let says = &again.pages[0].fields[0].values[0];
     let (start, end) = says.span.unwrap();
-    assert!(MANUAL[start as usize..end as usize].contains("the shelves may crack"));
+    assert!(MANUAL[start as usize..end as usize].contains("some makers colour it yellow"));
     assert!(!learn(&mut writer, &snapshot, "manual", &found).unwrap().is_new);
     assert!(matches!(learn(&mut writer, &snapshot, "manual", &again), Err(Error::Invalid { .. })));
     let mut refused = None;

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{everything, everything_compiled};
+use common::{everything, everything_compiled, navigations};
 use plica::{Index, Limits};
 use std::path::Path;
 
@@ -21,7 +21,7 @@ fn answers(bytes: Vec<u8>) -> Option<String> {
     // The check reads all that the answers are built from; where it is content, they must be right.
     let report = snapshot.check(&Limits::default()).ok()?;
     report.findings.is_empty().then(|| match snapshot.has_outline("letters") {
-        Ok(true) => everything_compiled(&snapshot),
+        Ok(true) => everything_compiled(&snapshot) + &navigations(&snapshot),
         _ => everything(&snapshot),
     })
 }

@@ -55,7 +55,7 @@ pub fn learn(writer: &mut Writer, snapshot: &Snapshot, document: &str, found: &N
     }
     let budget = writer.outline_budget(document)?;
     let question = Question::new(snapshot, document, &found.question)?;
-    let name = clip(&found.question.split_whitespace().collect::<Vec<_>>().join(" "), budget / 16, KEY_BYTES / 2);
+    let name = subject_name(&found.question, budget);
     if crate::text::key(&name).is_empty() {
         return Err(Error::invalid("a question without words cannot be folded back"));
     }
@@ -96,6 +96,11 @@ pub fn learn(writer: &mut Writer, snapshot: &Snapshot, document: &str, found: &N
     )?;
     let is_new = writer.add_subject(document, &category, &subject)?;
     Ok(Learned { path, is_new })
+}
+
+/// The name of the subject that a question becomes.
+pub(super) fn subject_name(question: &str, budget: u32) -> String {
+    clip(&question.split_whitespace().collect::<Vec<_>>().join(" "), budget / 16, KEY_BYTES / 2)
 }
 
 /// The sentence of a passage that has most of the question, with its place in the source.

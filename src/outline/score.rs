@@ -119,6 +119,16 @@ impl Question {
             .take(plica_format::limits::QUERY_TERMS)
             .collect();
         let mut subjects: Vec<NamedSubject> = Vec::new();
+        // A question that was learned is a subject's name itself.
+        let budget = view.outline_head(head.number)?.map_or(0, |outline| outline.budget);
+        let whole = super::learn::subject_name(text, budget);
+        if !key(&whole).is_empty() {
+            let weight = terms.iter().map(|term| term.weight).sum::<f64>().max(1.0);
+            for mut path in view.categories_of(head.number, &whole)? {
+                path.push(whole.clone());
+                subjects.push(NamedSubject { path, weight });
+            }
+        }
         for start in 0..words.len() {
             for end in start + 1..=words.len().min(start + NAME_WORDS) {
                 let name = words.get(start..end).unwrap_or_default().join(" ");

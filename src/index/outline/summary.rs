@@ -2,7 +2,7 @@
 //!
 //! A summary is a function of the page's content alone, so it can be kept by that content's hash, and siblings are
 //! never read. The built-in one is extractive: of each entry in turn, the words that are most particular to it, and a fact or two.
-//! It does not repeat the entries' names, which the page's range and the page itself show.
+//! The entries' own names come last, since the page's range and the page itself show them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -101,30 +101,32 @@ fn terms(page: &PageInput<'_>) -> String {
     }
 }
 
-/// The words of an entry that could stand for it: names within sentences, numbers with letters, long words; those of its
-/// own first line do not count, since a reader sees the name.
+/// The words of an entry that could stand for it: names within sentences, numbers with letters, long words.
 fn words(entry: &str) -> Vec<Word<'_>> {
-    let (name, text) = entry.split_once('\n').unwrap_or((entry, ""));
-    let own: BTreeSet<String> = crate::text::tokens(name).into_iter().collect();
+    let own: BTreeSet<String> = crate::text::tokens(entry.lines().next().unwrap_or_default()).into_iter().collect();
     let mut found: BTreeMap<&str, u32> = BTreeMap::new();
-    let mut starts = true;
-    for piece in text.split_whitespace() {
-        let word = piece.trim_matches(|c: char| !c.is_alphanumeric());
-        let starts_here = std::mem::replace(&mut starts, piece.ends_with(['.', '!', '?', ':', '-', '*']));
-        let letters = word.chars().filter(|c| c.is_alphabetic()).count();
-        if letters < 2 || word.len() > 40 || piece.starts_with('[') {
-            continue;
-        }
-        let lower = crate::text::key(word);
-        if own.contains(&lower) || COMMON.contains(&lower.as_str()) {
-            continue;
-        }
-        let capital = word.chars().next().is_some_and(char::is_uppercase) && !starts_here;
-        let digit = word.chars().any(|c| c.is_ascii_digit());
-        let weight = 4 * u32::from(capital) + 2 * u32::from(digit) + (letters as u32).min(12) / 3;
-        if weight >= 2 {
-            let best = found.entry(word).or_default();
-            *best = (*best).max(weight);
+    for (at, line) in entry.lines().enumerate() {
+        let mut starts = at > 0;
+        for piece in line.split_whitespace() {
+            let word = piece.trim_matches(|c: char| !c.is_alphanumeric());
+            let starts_here = std::mem::replace(&mut starts, piece.ends_with(['.', '!', '?', ':', '-']));
+            let letters = word.chars().filter(|c| c.is_alphabetic()).count();
+            if letters < 2 || word.len() > 40 || piece.starts_with('[') {
+                continue;
+            }
+            let lower = crate::text::key(word);
+            if COMMON.contains(&lower.as_str()) {
+                continue;
+            }
+            let capital = word.chars().next().is_some_and(char::is_uppercase) && !starts_here;
+            let digit = word.chars().any(|c| c.is_ascii_digit());
+            let weight = 4 * u32::from(capital) + 2 * u32::from(digit) + (letters as u32).min(12) / 3;
+            // What the entry says comes before what it is called: names are in the page's range, and on the page itself.
+            let weight = if own.contains(&lower) { weight / 3 } else { weight };
+            if weight >= 2 {
+                let best = found.entry(word).or_default();
+                *best = (*best).max(weight);
+            }
         }
     }
     found.into_iter().map(|(text, weight)| Word { text, weight }).collect()
@@ -165,7 +167,6 @@ mod tests {
         let summary = TermSummarizer.summarize(&page).unwrap();
         assert!(summary.contains("lighthouse") && summary.contains("lobsters"), "{summary}");
         assert!(crate::text::tokens(&summary).len() <= 3);
-        assert!(!summary.contains("Ann"));
     }
 
     #[test]

@@ -9,7 +9,7 @@
 //! a level are the items of the next, until there is one.
 
 use super::order::{first16, item_key};
-use super::render::{Shares, item_name, item_text, range_text, tokens};
+use super::render::{Shares, item_name, item_text, range_text, range_title, tokens};
 use crate::{Error, Result};
 use plica_format::block::Reference;
 use plica_format::limits::{OUTLINE_ENTRIES, OUTLINE_LEVELS};
@@ -149,7 +149,8 @@ struct Rewrite<'a, P> {
     loaded: HashMap<u64, Arc<OutlinePage>>,
 }
 
-/// Applies changes to the items of a node, and gives its new top page with that page's summary.
+/// Applies changes to the items of a node, and gives its new top page with what the node above says of it: its first and
+/// last name, and its summary.
 pub(crate) fn apply(pages: &mut impl Pages, node: Node, changes: Changes) -> Result<Option<(Top, String)>> {
     let mut rewrite = Rewrite { node, pages, loaded: HashMap::new() };
     let mut changes = changes;
@@ -164,7 +165,9 @@ pub(crate) fn apply(pages: &mut impl Pages, node: Node, changes: Changes) -> Res
                     return Err(Error::invalid("a page that lists no pages above the items"));
                 };
                 let top = Top { page: range.page, level, count: range.count };
-                return Ok(Some((top, range.summary)));
+                let names = range_title(&range.first, &range.last);
+                let said = [names, range.summary].into_iter().filter(|text| !text.is_empty()).collect::<Vec<_>>();
+                return Ok(Some((top, said.join(": "))));
             }
             _ if level == OUTLINE_LEVELS => {
                 let limit = u64::from(OUTLINE_LEVELS);

@@ -128,6 +128,7 @@ fn write_outline(writer: &mut Writer, document: u32, mut outline: PendingOutline
         }
         let slot = result.map(|(top, overview)| {
             let name = row.path.last().cloned().unwrap_or_default();
+            let overview = clip(&overview, shares.page_summary(), PAGE_SUMMARY_BYTES);
             let item = Item::Category { name, position: row.position, summary: row.summary.clone(), overview, top };
             Slot::item(item, shares)
         });
@@ -216,6 +217,7 @@ fn subject_item(
     io.is_subject = false;
     let (top, overview): (Top, String) =
         made.ok_or_else(|| Error::invalid("a subject without values and links is too large for a page"))?;
+    let overview = clip(&overview, shares.page_summary(), PAGE_SUMMARY_BYTES);
     Ok(Item::LargeSubject { name: subject.name, summary: subject.summary, overview, top })
 }
 
