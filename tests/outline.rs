@@ -269,6 +269,8 @@ fn a_subject_over_the_budget_has_pages_of_its_own_and_a_long_value_is_kept_as_it
     let kept = subject("Bruno", vec![field("speech", &long, Some((10, 1000)))]);
     writer.add_subject("d", &category, &kept).unwrap();
     let lost = subject("Clara", vec![field("speech", &long, None)]);
+    let behind = subject("Dorian", vec![field("speech", "x", Some((10, 1 << 40)))]);
+    assert!(matches!(writer.add_subject("d", &category, &behind), Err(Error::Invalid { .. })));
     match writer.add_subject("d", &category, &lost) {
         Err(Error::Limit { limit: 128, got: 200, .. }) => {}
         other => panic!("{other:?}"),

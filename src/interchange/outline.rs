@@ -242,7 +242,7 @@ impl Import<'_, '_> {
         for (_, end) in subject.fields.iter().flat_map(|field| &field.values).filter_map(|value| value.span) {
             self.ends(document, number, end);
         }
-        self.writer.add_subject(doc, &category, &subject)
+        self.writer.give_subject(doc, &category, &subject)
     }
 
     /// Takes the summary that a page was given.

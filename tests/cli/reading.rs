@@ -84,7 +84,7 @@ fn numbers_and_commits_are_shown() {
     assert_eq!(stat["bytes"]["total"], fs::metadata(place.path("i.plica")).unwrap().len());
     assert_eq!(keys(&stat["calls"]), ["accepted", "expected", "given"]);
     assert_eq!(stat["calls"]["accepted"], stat["calls"]["expected"]);
-    assert_eq!(keys(&stat["docs"][0]), ["doc", "chunks", "calls", "expected", "given", "records"]);
+    assert_eq!(keys(&stat["docs"][0]), ["doc", "chunks", "calls", "expected", "given", "subjects", "records"]);
     assert_eq!((&stat["fanout"], &stat["chunk_words"]), (&2.into(), &30.into()));
 
     let log = place.json(&["log", "i.plica"]);
@@ -97,7 +97,7 @@ fn numbers_and_commits_are_shown() {
     assert!(place.run(&["docs", "i.plica", "--at", "99"]).failed(1).contains("plica log"));
 
     let check = place.json(&["check", "i.plica"]);
-    assert_eq!(keys(&check), ["blocks", "bytes", "documents", "chunks", "entities", "findings"]);
+    assert_eq!(keys(&check), ["blocks", "bytes", "documents", "chunks", "entities", "subjects", "records", "findings"]);
     assert_eq!(check["findings"], Value::Array(vec![]));
     assert!(place.run(&["check", "i.plica"]).good().starts_with("sound: "));
     assert!(place.run(&["stat", "i.plica"]).good().contains("T(N, f)"));

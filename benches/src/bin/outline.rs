@@ -10,7 +10,7 @@ use std::time::Instant;
 /// A subject whose name depends on its number only.
 fn subject(number: u64) -> Subject {
     let mut random = Random::new(number.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-    let value = Value { text: text(&mut random, 14, 20_000), span: Some((number, number + 40)) };
+    let value = Value { text: text(&mut random, 14, 20_000), span: Some((number % 1_000, number % 1_000 + 40)) };
     let fields = vec![Field { name: "is".into(), values: vec![value] }];
     Subject { name: name(number), summary: text(&mut random, 10, 20_000), fields, links: Vec::new() }
 }
@@ -36,7 +36,7 @@ fn main() -> plica::Result<()> {
         let path = folder.join(format!("{count}.plica"));
         let mut writer = Writer::create(&path, &Options::new())?;
         writer.add_document("d", "", "")?;
-        writer.append_chunk("d", &NewChunk::text("The source."))?;
+        writer.append_chunk("d", &NewChunk::text(&"The source. ".repeat(100)))?;
         writer.publish("d")?;
         writer.commit()?;
         let category = ["Subjects".to_owned()];

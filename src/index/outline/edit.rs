@@ -166,8 +166,14 @@ impl Writer {
     ///
     /// # Errors
     /// [`Error::Limit`] for what does not fit its share of a page, with the share; a value that is over a quarter of a page
-    /// is kept as its span, and refused without one.
+    /// is kept as its span, and refused without one. [`Error::Invalid`] for a place behind the end of the source.
     pub fn add_subject(&mut self, document: &str, category: &[String], given: &Subject) -> Result<bool> {
+        self.check_places(document, given)?;
+        self.give_subject(document, category, given)
+    }
+
+    /// Adds a subject whose places may lie in text that has not come yet.
+    pub(crate) fn give_subject(&mut self, document: &str, category: &[String], given: &Subject) -> Result<bool> {
         self.flush_if_full()?;
         let number = self.number(document)?;
         let given = self.fitting(number, category, given)?;
@@ -206,6 +212,7 @@ impl Writer {
     /// [`Error::NotFound`] where there is none; [`Error::Invalid`] where the corrected name is another subject's.
     pub fn correct_subject(&mut self, document: &str, category: &[String], name: &str, new: &Subject) -> Result<bool> {
         self.flush_if_full()?;
+        self.check_places(document, new)?;
         let number = self.number(document)?;
         let mut new = self.fitting(number, category, new)?;
         let before = self.subject_now(number, category, name)?;
@@ -222,6 +229,22 @@ impl Writer {
             return self.put_subject(number, category, None, new);
         }
         self.put_subject(number, category, Some(before), new)
+    }
+
+    /// Refuses a subject with a place behind the end of the document's source.
+    fn check_places(&mut self, document: &str, given: &Subject) -> Result<()> {
+        let ends = given.fields.iter().flat_map(|field| &field.values).filter_map(|value| value.span);
+        let Some(end) = ends.map(|(_, end)| end).max() else { return Ok(()) };
+        let number = self.number(document)?;
+        // All chunks are looked at only where their spans may say more than their texts.
+        if end > self.head_of(number)?.text_bytes && end > self.source_end(number)? {
+            let there = self.source_end(number)?;
+            return Err(Error::invalid(format!(
+                "a value of {:?} ends at byte {end} of a source that has {there} bytes",
+                given.name
+            )));
+        }
+        Ok(())
     }
 
     /// Takes a subject away, and says whether it was there.
