@@ -145,16 +145,6 @@ fn main() -> plica::Result<()> {
             stat.bytes.live / stat.records.max(1),
             peak()
         );
-        if std::env::var_os("LOOP").is_some() {
-            let questions: Vec<RecordQuery> = (0..20_000u32)
-                .map(|at| record(at.wrapping_mul(7919) % count, count).0)
-                .map(|record| RecordQuery::new().entity(record.entity).label(record.label))
-                .collect();
-            for _ in 0..20 {
-                println!("{:?}", micros(20_000, |at| Ok(snapshot.look_up(&questions[at as usize])?.len()))?);
-            }
-            continue;
-        }
         for (what, (median, late, found)) in measure(&snapshot, count, 20_000)? {
             println!("{} | {} | {what} | {median:.2} | {late:.2} | {found:.1}", stat.records, stat.segments);
         }

@@ -76,14 +76,22 @@ impl<'a> Entry<'a> {
         Ok(entry)
     }
 
-    /// Reads an entry whose three lengths take a nibble, a nibble and a byte, as nearly all do, and gives what follows.
+    /// Reads an entry whose lengths take a byte more than their nibbles at most, and two for the value, as nearly all do,
+    /// and gives what follows.
     #[inline]
     fn read_short(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
-        let (&lengths, rest) = bytes.split_first()?;
-        let (shared, suffix) = short_lengths(lengths)?;
+        let (shared, suffix, rest) = short_lengths(bytes)?;
         let (suffix, rest) = rest.split_at_checked(suffix)?;
-        let (&value, rest) = rest.split_first()?;
-        let (value, rest) = rest.split_at_checked(usize::from(value)).filter(|_| value < 0x80)?;
+        let (&low, rest) = rest.split_first()?;
+        let (length, rest) = match low {
+            0..0x80 => (usize::from(low), rest),
+            _ => {
+                let (&high, rest) = rest.split_first()?;
+                let high = Some(usize::from(high)).filter(|high| (1..0x80).contains(high))?;
+                (high << 7 | usize::from(low & 0x7f), rest)
+            }
+        };
+        let (value, rest) = rest.split_at_checked(length).filter(|_| length <= LEAF_VALUE_BYTES)?;
         Some((Self { shared, suffix, value }, rest))
     }
 
@@ -96,11 +104,20 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// Both lengths, where one byte holds them.
+/// Both lengths, where a nibble and at most a byte more hold each, and what follows.
 #[inline]
-fn short_lengths(byte: u8) -> Option<(usize, usize)> {
-    let (shared, suffix) = (usize::from(byte >> 4), usize::from(byte & 15));
-    (shared < NIBBLE_FULL && suffix < NIBBLE_FULL).then_some((shared, suffix))
+fn short_lengths(bytes: &[u8]) -> Option<(usize, usize, &[u8])> {
+    let (&byte, mut rest) = bytes.split_first()?;
+    let mut lengths = [usize::from(byte >> 4), usize::from(byte & 15)];
+    for length in &mut lengths {
+        if *length == NIBBLE_FULL {
+            let (&more, after) = rest.split_first().filter(|(more, _)| **more < 0x80)?;
+            *length = length.saturating_add(usize::from(more));
+            rest = after;
+        }
+    }
+    let [shared, suffix] = lengths;
+    Some((shared, suffix, rest))
 }
 
 /// A reader at an offset of the leaf.
@@ -175,8 +192,7 @@ impl<'a> FrontLeaf<'a> {
     fn restart_key(&self, group: usize) -> Result<&'a [u8], FormatError> {
         let at = self.restarts.get(group);
         let bytes = self.entries.get(at..).unwrap_or_default();
-        if let Some((&lengths, rest)) = bytes.split_first()
-            && let Some((_, suffix)) = short_lengths(lengths)
+        if let Some((_, suffix, rest)) = short_lengths(bytes)
             && let Some(key) = rest.get(..suffix)
         {
             return Ok(key);
@@ -248,11 +264,31 @@ impl<'a> FrontLeaf<'a> {
         }
     }
 
+    /// A cursor at the first entry that is not below `key`.
     pub(super) fn seek(&self, key: &[u8]) -> Result<FrontCursor<'a>, FormatError> {
         let mut cursor = self.cursor(self.group_of(key)?);
-        while let Some(value) = cursor.advance()? {
-            if cursor.key.as_slice() >= key {
-                cursor.found = Some(value);
+        // As in `get`: the entry before is below `key` and has exactly `matched` bytes in common with it, so what is passed
+        // over is never put together.
+        let mut matched = 0usize;
+        while let Some(left) = cursor.left.checked_sub(1) {
+            let entry = Entry::read(self.entries, &mut cursor.at)?;
+            cursor.left = left;
+            let is_reached = match entry.shared.cmp(&matched) {
+                Ordering::Greater => false,
+                Ordering::Less => true,
+                Ordering::Equal => {
+                    let rest = key.get(matched..).unwrap_or_default();
+                    let more = common_prefix_bytes(entry.suffix, rest);
+                    matched = matched.saturating_add(more);
+                    entry.suffix.get(more) >= rest.get(more)
+                }
+            };
+            if is_reached {
+                // Room for the keys that follow, too.
+                cursor.key.reserve(entry.shared.saturating_add(entry.suffix.len()).saturating_add(64));
+                cursor.key.extend_from_slice(key.get(..entry.shared).unwrap_or_default());
+                cursor.key.extend_from_slice(entry.suffix);
+                cursor.found = Some(entry.value);
                 break;
             }
         }
