@@ -6,6 +6,9 @@ use crate::{Error, Result};
 use plica_format::document::DocumentState;
 use plica_format::key::{self, INDEX_SCOPE};
 
+/// Parts of a record that a compiler is shown: a record that grows for ever must not cost ever more.
+const KNOWN_PARTS: u32 = 32;
+
 impl Writer {
     /// Ids of the documents that readers see, in order.
     pub fn documents(&self) -> Result<Vec<String>> {
@@ -149,7 +152,7 @@ impl Writer {
         Ok(found)
     }
 
-    /// A record as a compiler is shown it.
+    /// A record as a compiler is shown it: by its first parts.
     pub(crate) fn known_entity(&self, id: &str, entity: u32, descriptions: usize) -> Result<KnownEntity> {
         let view = self.view();
         let number = self.number(id)?;
@@ -160,7 +163,8 @@ impl Writer {
             descriptions: Vec::new(),
             chunks: 0,
         };
-        for part in view.parts(&view.entity_row(entity)?)? {
+        for part in 0..view.entity_row(entity)?.parts.min(KNOWN_PARTS) {
+            let part = view.part(entity, part)?;
             if known.name.is_empty() {
                 known.name = part.name;
             }

@@ -38,7 +38,7 @@ pub struct KnownEntity {
     pub name: String,
     /// Kind ("person", "place", …), or empty.
     pub kind: String,
-    /// Other names, in the order they came.
+    /// Other names, in the order they came: of a record that grew very often, the first of them.
     pub aliases: Vec<String>,
     /// Descriptions, in the order they came; a few at most.
     pub descriptions: Vec<String>,
