@@ -48,6 +48,7 @@ pub mod leaf;
 pub mod limits;
 pub mod outline;
 pub mod outline_head;
+mod outline_item;
 pub mod page;
 pub mod postings;
 pub mod record;

@@ -6,7 +6,7 @@
 use crate::FormatError;
 use crate::bytes::{Reader, put_string, put_varint};
 use crate::limits::{CATEGORY_FIELDS, CONTEXT_BYTES, OUTLINE_DEPTH, SUMMARY_BYTES};
-use crate::outline::{Path, Top, names, put_names, put_root, root};
+use crate::outline_item::{Path, Top, names, put_names, put_root, root};
 
 /// The head of an outline.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

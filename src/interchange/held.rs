@@ -1,6 +1,7 @@
 //! Lines that came before what they speak of: they wait, within a bound, until the import ends.
 
 use super::line::Line;
+use super::outline::OutlineLine;
 use crate::ingest::RecordUpdate;
 use crate::{Error, Result};
 use std::collections::{HashMap, HashSet};
@@ -35,6 +36,8 @@ pub(super) struct Held {
     conflicts: HashMap<SummaryPlace, u64>,
     /// Places whose summary this import has set, or has found to be the same.
     ours: HashSet<SummaryPlace>,
+    /// Outline lines with places in text that has not come, in order.
+    outlines: Vec<(u64, OutlineLine)>,
     bytes: usize,
 }
 
@@ -110,6 +113,18 @@ impl Held {
         }
         all.sort_by_key(|(_, _, line)| *line);
         all
+    }
+
+    /// Keeps an outline line of `bytes` bytes until the lines end.
+    pub(super) fn hold_outline(&mut self, number: u64, line: OutlineLine, bytes: usize) -> Result<()> {
+        self.charge(bytes)?;
+        self.outlines.push((number, line));
+        Ok(())
+    }
+
+    /// The outline lines that waited.
+    pub(super) fn take_outlines(&mut self) -> Vec<(u64, OutlineLine)> {
+        std::mem::take(&mut self.outlines)
     }
 
     /// Keeps a summary until its unit is complete. Of two, the last stays.

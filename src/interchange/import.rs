@@ -133,8 +133,8 @@ pub(super) struct Import<'w, 'o> {
     /// Ids of documents that are new and not published yet.
     staged: Vec<String>,
     since_commit: u32,
-    /// How far the source of a document must reach at least, with the line that says so.
-    pub(super) ends: HashMap<u32, (u64, u64)>,
+    /// Where the sources of documents end by now, where outline lines asked.
+    pub(super) ends: HashMap<u32, u64>,
     /// Documents and chunks with these numbers or greater ones are new in this import.
     first_document: u32,
     first_chunk: u32,
@@ -162,8 +162,8 @@ impl Import<'_, '_> {
                 None => self.held.hold_link(INDEX_SCOPE, &chunk, entity, line).map_err(at(line))?,
             }
         }
+        self.late_outlines()?;
         std::mem::take(&mut self.held).finish()?;
-        self.check_ends()?;
         self.commit()
     }
 
@@ -186,7 +186,7 @@ impl Import<'_, '_> {
                 }
             },
             Line::Outline(line) => match self.find(&line.doc)? {
-                Some(_) => self.outline(number, line),
+                Some(_) => self.outline(number, line, length),
                 None => {
                     let id = line.doc.clone();
                     self.held.hold_line(&id, number, Line::Outline(line), length)
@@ -304,6 +304,10 @@ impl Import<'_, '_> {
             return Ok(());
         }
         let appended = self.writer.give_chunk(&line.doc, &chunk)?;
+        if let Some(end) = self.ends.get_mut(&number) {
+            let grown = self.writer.text_bytes(&line.doc)?;
+            *end = (*end).max(grown).max(chunk.span.map_or(0, |(_, end)| end));
+        }
         self.imported.chunks += 1;
         self.since_commit += 1;
         if !is_new {

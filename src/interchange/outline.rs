@@ -6,6 +6,7 @@
 
 use super::export::write;
 use super::import::Import;
+use super::line::at;
 use crate::index::Snapshot;
 use crate::index::outline::{Compiled, DEFAULT_BUDGET, page_hash};
 use crate::ingest::Category;
@@ -175,9 +176,57 @@ fn export_subject(doc: &str, category: &[String], subject: &Subject, out: &mut i
 }
 
 impl Import<'_, '_> {
-    /// Takes an outline line of a document that is known.
-    pub(super) fn outline(&mut self, number: u64, mut line: OutlineLine) -> Result<()> {
+    /// Takes an outline line of a document that is known. One with places in text that has not come yet waits until the
+    /// lines end, so that what it adds does not depend on when commits are made.
+    pub(super) fn outline(&mut self, number: u64, line: OutlineLine, bytes: usize) -> Result<()> {
         let (document, _) = self.known(&line.doc)?;
+        if self.lacks(document, &line)?.is_some() {
+            return self.held.hold_outline(number, line, bytes);
+        }
+        self.take_outline(document, line)
+    }
+
+    /// Takes the outline lines that waited.
+    pub(super) fn late_outlines(&mut self) -> Result<()> {
+        for (number, line) in self.held.take_outlines() {
+            let (document, _) = self.known(&line.doc).map_err(at(number))?;
+            if let Some(lack) = self.lacks(document, &line)? {
+                return Err(at(number)(Error::invalid(lack)));
+            }
+            self.take_outline(document, line).map_err(at(number))?;
+        }
+        Ok(())
+    }
+
+    /// What a line speaks of that has not come, where there is something.
+    fn lacks(&mut self, document: u32, line: &OutlineLine) -> Result<Option<String>> {
+        let place = line.fields.iter().flatten().filter_map(|field| field.end).max().unwrap_or_default();
+        let (compiled, extracted) = (line.compiled.unwrap_or_default(), line.extracted.unwrap_or_default());
+        if place > 0 && place > self.source_end(document)? {
+            let there = self.source_end(document)?;
+            return Ok(Some(format!("a place at byte {place} of a source that has {there} bytes")));
+        }
+        if compiled == 0 && extracted == 0 {
+            return Ok(None);
+        }
+        let (_, chunks) = self.known(&line.doc)?;
+        let bytes = self.writer.text_bytes(&line.doc)?;
+        Ok((compiled > bytes || extracted > chunks).then(|| {
+            format!("{compiled} bytes and {extracted} chunks are said to be compiled, of a text of {bytes} bytes in {chunks} chunks")
+        }))
+    }
+
+    /// Where the source of a document ends by now.
+    fn source_end(&mut self, document: u32) -> Result<u64> {
+        if let Some(&end) = self.ends.get(&document) {
+            return Ok(end);
+        }
+        let end = self.writer.source_end(document)?;
+        self.ends.insert(document, end);
+        Ok(end)
+    }
+
+    fn take_outline(&mut self, document: u32, mut line: OutlineLine) -> Result<()> {
         let doc = std::mem::take(&mut line.doc);
         let is_category = line.category.unwrap_or(line.path.is_empty());
         let of_root = line.path.is_empty() && is_category;
@@ -194,8 +243,8 @@ impl Import<'_, '_> {
             }
         }
         let changed = match is_category {
-            true => self.category(number, &doc, document, line)?,
-            false => self.subject(number, &doc, document, line)?,
+            true => self.category(&doc, document, line)?,
+            false => self.subject(&doc, line)?,
         };
         match changed {
             true => self.imported.outline += 1,
@@ -204,7 +253,7 @@ impl Import<'_, '_> {
         Ok(())
     }
 
-    fn category(&mut self, number: u64, doc: &str, document: u32, line: OutlineLine) -> Result<bool> {
+    fn category(&mut self, doc: &str, document: u32, line: OutlineLine) -> Result<bool> {
         if line.links.is_some() {
             return Err(Error::invalid("a category has no links"));
         }
@@ -233,15 +282,11 @@ impl Import<'_, '_> {
             context: line.context.unwrap_or(before.context),
             calls: before.calls,
         };
-        self.ends(document, number, state.compiled);
         Ok(self.writer.set_compiled(document, &state)? || changed)
     }
 
-    fn subject(&mut self, number: u64, doc: &str, document: u32, line: OutlineLine) -> Result<bool> {
+    fn subject(&mut self, doc: &str, line: OutlineLine) -> Result<bool> {
         let (category, subject) = subject_of(line)?;
-        for (_, end) in subject.fields.iter().flat_map(|field| &field.values).filter_map(|value| value.span) {
-            self.ends(document, number, end);
-        }
         self.writer.give_subject(doc, &category, &subject)
     }
 
@@ -254,26 +299,6 @@ impl Import<'_, '_> {
         match self.writer.give_page_summary(&line.doc, &hash, &line.summary)? {
             true => self.imported.outline += 1,
             false => self.imported.skipped += 1,
-        }
-        Ok(())
-    }
-
-    /// Notes how far the source of a document must reach, by a line.
-    fn ends(&mut self, document: u32, line: u64, end: u64) {
-        let before = self.ends.entry(document).or_insert((end, line));
-        if end > before.0 {
-            *before = (end, line);
-        }
-    }
-
-    /// Refuses places behind the ends of sources, once all chunks have come.
-    pub(super) fn check_ends(&mut self) -> Result<()> {
-        for (document, (end, line)) in std::mem::take(&mut self.ends) {
-            let there = self.writer.source_end(document)?;
-            if end > there {
-                let source = Error::invalid(format!("a place at byte {end} of a source that has {there} bytes"));
-                return Err(Error::Line { line, source: Box::new(source) });
-            }
         }
         Ok(())
     }

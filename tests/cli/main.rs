@@ -4,6 +4,7 @@
 
 mod ask;
 mod manners;
+mod outline;
 mod place;
 mod reading;
 mod records;

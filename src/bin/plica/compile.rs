@@ -68,7 +68,11 @@ fn report(out: &mut Output, document: &str, done: Compiled) -> Outcome {
         ));
     }
     if done.chunks > 0 {
-        parts.push(format!("{} new or grown, from {}", counted(done.records, "record"), counted(u64::from(done.chunks), "chunk")));
+        parts.push(format!(
+            "{} new or grown, from {}",
+            counted(done.records, "record"),
+            counted(u64::from(done.chunks), "chunk")
+        ));
     }
     let said = if parts.is_empty() { "nothing new".to_owned() } else { parts.join(", ") };
     out.line(format!("{}: {said}", visible(document)))

@@ -73,6 +73,9 @@ fn import_lines(arguments: &Import, file: &Path, out: &RefCell<Output>) -> Outco
         counted(imported.entities, "entity line"),
         format!("{} {summaries}", imported.summaries),
     ];
+    if imported.outline > 0 {
+        added.push(counted(imported.outline, "outline line"));
+    }
     if imported.records > 0 {
         added.push(counted(imported.records, "record line"));
     }

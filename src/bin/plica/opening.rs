@@ -23,6 +23,9 @@ pub fn explain(path: &Path, error: plica::Error) -> Failure {
         plica::Error::NotFound { what: "commit", name } => {
             Failure::message(format!("{} has no commit {name}; `plica log` lists those it has", path.display()))
         }
+        plica::Error::NotFound { what: "outline of document", name } => {
+            Failure::message(format!("document {name:?} has no outline; `plica compile` makes one"))
+        }
         other => other.into(),
     }
 }

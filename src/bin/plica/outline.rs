@@ -83,7 +83,8 @@ pub fn outline(arguments: &OutlineArguments) -> Outcome {
     let snapshot = open(&arguments.index, &arguments.reading)?;
     let mut out = Output::new();
     if let Some(folder) = &arguments.write {
-        let written = write_folder(&snapshot, &arguments.doc, folder)?;
+        let written =
+            write_folder(&snapshot, &arguments.doc, folder).map_err(|error| explain(&arguments.index, error))?;
         out.line(format!(
             "{}: {} in {}, {} bytes",
             folder.display(),
@@ -93,7 +94,7 @@ pub fn outline(arguments: &OutlineArguments) -> Outcome {
         ))?;
         return out.flush();
     }
-    let page = snapshot.outline(&arguments.doc, &arguments.path.0)?;
+    let page = snapshot.outline(&arguments.doc, &arguments.path.0).map_err(|error| explain(&arguments.index, error))?;
     match arguments.reading.json {
         true => out.json(&json(&page))?,
         false => show(&mut out, &page)?,
@@ -194,7 +195,7 @@ pub fn navigate(arguments: &NavigateArguments) -> Outcome {
     };
     let snapshot = open(&arguments.index, &arguments.reading)?;
     let asked = Navigate::new(&arguments.doc, &arguments.question).budget(arguments.budget).passages(arguments.k);
-    let found = snapshot.navigate(&asked)?;
+    let found = snapshot.navigate(&asked).map_err(|error| explain(&arguments.index, error))?;
     let mut learned = None;
     if let Some(writer) = writer.as_mut().filter(|_| found.fallback && !found.passages.is_empty()) {
         let done = learn(writer, &snapshot, &arguments.doc, &found)?;
