@@ -43,6 +43,9 @@ pub struct Compiled {
     pub records: u64,
 }
 
+/// Told of a document's id, the bytes of it that are compiled, and all its bytes.
+type ProgressSink<'a> = Box<dyn FnMut(&str, u64, u64) + 'a>;
+
 /// Compiles documents with a compiler, an extractor, or both.
 pub struct Compile<'a> {
     compiler: Option<&'a dyn Compiler>,
@@ -52,7 +55,7 @@ pub struct Compile<'a> {
     budget: Option<u32>,
     cancel: Option<&'a AtomicBool>,
     acknowledge: Box<dyn FnMut(Acknowledged) + 'a>,
-    progress: Box<dyn FnMut(&str, u64, u64) + 'a>,
+    progress: ProgressSink<'a>,
     last_commit: Instant,
 }
 

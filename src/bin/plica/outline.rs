@@ -4,9 +4,9 @@ use crate::failure::{Failure, Outcome};
 use crate::opening::{explain, open};
 use crate::outline_arguments::{NavigateArguments, OutlineArguments, SubjectArguments, SubjectChange};
 use crate::output::{FAINT, Output, STRONG, counted, visible};
-use crate::passage::wrap;
+use crate::passage::{PassageLine, passage_line, wrap};
 use plica::Writer;
-use plica::outline::{EntryKind, Field, Navigate, Navigation, OutlinePage, Passage, learn, write_folder};
+use plica::outline::{EntryKind, Field, Navigate, Navigation, OutlinePage, learn, write_folder};
 use serde::Serialize;
 
 /// Columns of a page.
@@ -176,16 +176,6 @@ struct AnswerLine<'a> {
     fields: Vec<FieldLine<'a>>,
 }
 
-#[derive(Serialize)]
-struct PassageLine<'a> {
-    id: &'a str,
-    chunk: &'a str,
-    doc: &'a str,
-    ordinal: u32,
-    score: f64,
-    text: &'a str,
-}
-
 /// Takes a question through an outline.
 pub fn navigate(arguments: &NavigateArguments) -> Outcome {
     // The one writer comes first, so that what is learned is learned from what is there.
@@ -221,7 +211,7 @@ pub fn navigate(arguments: &NavigateArguments) -> Outcome {
                     fields: fields(&page.fields),
                 })
                 .collect(),
-            passages: found.passages.iter().map(passage).collect(),
+            passages: found.passages.iter().map(passage_line).collect(),
             fallback: found.fallback,
             level_ups: found.level_ups,
             learned: learned.as_deref(),
@@ -229,17 +219,6 @@ pub fn navigate(arguments: &NavigateArguments) -> Outcome {
         false => tell(&mut out, &found, learned.as_deref())?,
     }
     out.flush()
-}
-
-fn passage(passage: &Passage) -> PassageLine<'_> {
-    PassageLine {
-        id: &passage.id,
-        chunk: &passage.chunk,
-        doc: &passage.document,
-        ordinal: passage.ordinal,
-        score: passage.score,
-        text: &passage.text,
-    }
 }
 
 /// A navigation for people.

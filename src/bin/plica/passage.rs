@@ -1,6 +1,8 @@
 //! Showing a passage: wrapped, with what was found in it marked, and cut to the lines that say most.
 
 use crate::output::{FOUND, Output, shown};
+use plica::search::Passage;
+use serde::Serialize;
 use std::collections::{HashMap, HashSet};
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -145,6 +147,29 @@ pub fn beginning(text: &str, columns: usize) -> String {
         [] => String::new(),
         [line] => line.clone(),
         [line, ..] => format!("{line} …"),
+    }
+}
+
+/// A passage as JSON.
+#[derive(Serialize)]
+pub struct PassageLine<'a> {
+    id: &'a str,
+    chunk: &'a str,
+    doc: &'a str,
+    ordinal: u32,
+    score: f64,
+    text: &'a str,
+}
+
+/// A passage as JSON.
+pub fn passage_line(passage: &Passage) -> PassageLine<'_> {
+    PassageLine {
+        id: &passage.id,
+        chunk: &passage.chunk,
+        doc: &passage.document,
+        ordinal: passage.ordinal,
+        score: passage.score,
+        text: &passage.text,
     }
 }
 

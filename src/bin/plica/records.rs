@@ -3,7 +3,7 @@
 use crate::failure::{Failure, Outcome};
 use crate::opening::{explain, open};
 use crate::output::{FAINT, Output, STRONG, counted, grouped, table, visible};
-use crate::passage::{Terms, wrap};
+use crate::passage::{PassageLine, Terms, passage_line, wrap};
 use crate::record_arguments::{Hop, Record as RecordArguments, RecordChange, Records};
 use crate::sources::cannot_read;
 use plica::records::{HopAnswer, HopOptions, Passage, Plan, Record, RecordField, RecordQuery, VocabularyQuery};
@@ -46,16 +46,6 @@ struct ConditionLine<'a> {
 }
 
 #[derive(Serialize)]
-struct PassageLine<'a> {
-    id: &'a str,
-    chunk: &'a str,
-    doc: &'a str,
-    ordinal: u32,
-    score: f64,
-    text: &'a str,
-}
-
-#[derive(Serialize)]
 struct VocabularyLine<'a> {
     field: &'static str,
     values: Vec<ValueLine<'a>>,
@@ -92,17 +82,6 @@ struct BindingLine<'a> {
 struct ChangedLine {
     commit: u64,
     records: u64,
-}
-
-fn passage_line(passage: &Passage) -> PassageLine<'_> {
-    PassageLine {
-        id: &passage.id,
-        chunk: &passage.chunk,
-        doc: &passage.document,
-        ordinal: passage.ordinal,
-        score: passage.score,
-        text: &passage.text,
-    }
 }
 
 /// Names of the chunks that support a record.

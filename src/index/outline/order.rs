@@ -3,6 +3,7 @@
 //! Categories come first, as they were discovered, then subjects by the key of their name; numbers in names count by
 //! their value, so chapter 2 comes before chapter 10, and chapter IV before chapter IX.
 
+use crate::index::records;
 use crate::text::key;
 use plica_format::outline::Item;
 
@@ -15,17 +16,9 @@ const NUMBERED: [&str; 14] = [
 /// Stands between the value of a number in Roman figures and the number itself; no byte of UTF-8.
 const ROMAN: u8 = 0xff;
 
-/// A key of a name as it stands in the key space: itself, or where it is long its start and a hash.
+/// A name as it stands in the key space: as fields of records do.
 pub(crate) fn bounded(name: &str) -> String {
-    const WHOLE: usize = 255;
-    const START: usize = 200;
-    let name = key(name).replace('\0', "\u{fffd}");
-    if name.len() <= WHOLE {
-        return name;
-    }
-    let start = (0..=START).rev().find(|&at| name.is_char_boundary(at)).unwrap_or_default();
-    let hash = blake3::hash(name.as_bytes()).to_hex();
-    format!("{}{}", name.get(..start).unwrap_or_default(), hash.get(..32).unwrap_or_default())
+    records::bounded(records::symbol(name))
 }
 
 /// Hash of a category's or large subject's path: of the keys of its names, each with its length before it.

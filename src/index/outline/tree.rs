@@ -133,26 +133,34 @@ pub(crate) struct Node {
     pub(crate) top: Option<Top>,
 }
 
-/// A page of the old tree with the way to it.
+/// A page of the old tree with the way to it. It is read when its entries are asked for.
 #[derive(Clone)]
 struct Finger {
     /// Pages above it, highest first, each with the place of the entry that leads down.
     above: Vec<(Arc<OutlinePage>, usize)>,
-    slots: Arc<Vec<Slot>>,
-    /// Set unless it stands for the level above the old top.
-    is_page: bool,
+    place: Place,
+}
+
+#[derive(Clone)]
+enum Place {
+    /// A page of a level, which lists this much.
+    Page { reference: Reference, level: u8, count: u32 },
+    /// The level above the old top.
+    AboveTop(Arc<Vec<Slot>>),
 }
 
 struct Rewrite<'a, P> {
     node: Node,
     pages: &'a mut P,
     loaded: HashMap<u64, Arc<OutlinePage>>,
+    /// Entries with their costs, of pages whose entries were asked for.
+    costed: HashMap<u64, Arc<Vec<Slot>>>,
 }
 
 /// Applies changes to the items of a node, and gives its new top page with what the node above says of it: its first and
 /// last name, and its summary.
 pub(crate) fn apply(pages: &mut impl Pages, node: Node, changes: Changes) -> Result<Option<(Top, String)>> {
-    let mut rewrite = Rewrite { node, pages, loaded: HashMap::new() };
+    let mut rewrite = Rewrite { node, pages, loaded: HashMap::new(), costed: HashMap::new() };
     let mut changes = changes;
     let mut level = 0;
     loop {
@@ -190,8 +198,31 @@ impl<P: Pages> Rewrite<'_, P> {
         Ok(read)
     }
 
-    fn slots(&self, page: &OutlinePage) -> Arc<Vec<Slot>> {
-        Arc::new(slots_of(page, self.node.shares))
+    /// The entries of a page.
+    fn slots(&mut self, finger: &Finger) -> Result<Arc<Vec<Slot>>> {
+        match &finger.place {
+            Place::AboveTop(slots) => Ok(Arc::clone(slots)),
+            Place::Page { reference, level, count } => self.page_slots(reference, *level, *count),
+        }
+    }
+
+    fn page_slots(&mut self, reference: &Reference, level: u8, count: u32) -> Result<Arc<Vec<Slot>>> {
+        if let Some(slots) = self.costed.get(&reference.offset) {
+            return Ok(Arc::clone(slots));
+        }
+        let slots = Arc::new(slots_of(&*self.load(reference, level, count)?, self.node.shares));
+        self.costed.insert(reference.offset, Arc::clone(&slots));
+        Ok(slots)
+    }
+
+    /// The key of a page's first entry: where a page above says it, the page is not read.
+    fn first_key(&mut self, finger: &Finger) -> Result<Option<Vec<u8>>> {
+        if let Some((page, at)) = finger.above.last()
+            && let Entries::Ranges(ranges) = &page.entries
+        {
+            return Ok(ranges.get(*at).map(|range| range.first_key.clone()));
+        }
+        Ok(self.slots(finger)?.first().map(|slot| slot.key.clone()))
     }
 
     /// The entry that a page would have above.
@@ -207,8 +238,7 @@ impl<P: Pages> Rewrite<'_, P> {
 
     /// The old sequence of the level above the old top: the top itself.
     fn above_top(&mut self, top: &Top) -> Result<Vec<Slot>> {
-        let page = self.load(&top.page, top.level, top.count)?;
-        let slots = self.slots(&page);
+        let slots = self.page_slots(&top.page, top.level, top.count)?;
         Ok(vec![self.range_of(top.level, &slots, top.page, top.count)?])
     }
 
@@ -217,44 +247,44 @@ impl<P: Pages> Rewrite<'_, P> {
         let Some(top) = self.node.top else { return Ok(None) };
         if level > top.level {
             let slots = if level == top.level + 1 { self.above_top(&top)? } else { return Ok(None) };
-            return Ok(Some(Finger { above: Vec::new(), slots: Arc::new(slots), is_page: false }));
+            return Ok(Some(Finger { above: Vec::new(), place: Place::AboveTop(Arc::new(slots)) }));
         }
         let mut above = Vec::new();
-        let mut page = self.load(&top.page, top.level, top.count)?;
-        while page.level > level {
+        let (mut reference, mut at_level, mut count) = (top.page, top.level, top.count);
+        while at_level > level {
+            let page = self.load(&reference, at_level, count)?;
             let Entries::Ranges(ranges) = &page.entries else { break };
             let at = ranges.partition_point(|range| range.first_key.as_slice() <= key).saturating_sub(1);
             let Some(range) = ranges.get(at) else { break };
-            let below = self.load(&range.page, page.level - 1, range.count)?;
+            (reference, at_level, count) = (range.page, at_level - 1, range.count);
             above.push((page, at));
-            page = below;
         }
-        Ok(Some(Finger { above, slots: self.slots(&page), is_page: true }))
+        Ok(Some(Finger { above, place: Place::Page { reference, level: at_level, count } }))
     }
 
     /// The page beside one: the next, or the one before.
     fn beside(&mut self, finger: &Finger, next: bool) -> Result<Option<Finger>> {
         let mut above = finger.above.clone();
         let mut down = 0;
-        let mut page = loop {
-            let Some((page, at)) = above.pop() else { return Ok(None) };
+        // Up to the lowest page that lists both, and down again along its other side.
+        while let Some((page, at)) = above.pop() {
             down += 1;
             let beside = if next { Some(at + 1) } else { at.checked_sub(1) };
             let Entries::Ranges(ranges) = &page.entries else { return Ok(None) };
             let Some((at, range)) = beside.and_then(|at| Some((at, ranges.get(at)?))) else { continue };
-            let below = self.load(&range.page, page.level - 1, range.count)?;
+            let (mut reference, mut level, mut count) = (range.page, page.level - 1, range.count);
             above.push((Arc::clone(&page), at));
-            break below;
-        };
-        for _ in 1..down {
-            let Entries::Ranges(ranges) = &page.entries else { return Ok(None) };
-            let at = if next { 0 } else { ranges.len() - 1 };
-            let Some(range) = ranges.get(at) else { return Ok(None) };
-            let below = self.load(&range.page, page.level - 1, range.count)?;
-            above.push((Arc::clone(&page), at));
-            page = below;
+            for _ in 1..down {
+                let page = self.load(&reference, level, count)?;
+                let Entries::Ranges(ranges) = &page.entries else { return Ok(None) };
+                let at = if next { 0 } else { ranges.len() - 1 };
+                let Some(range) = ranges.get(at) else { return Ok(None) };
+                (reference, level, count) = (range.page, level - 1, range.count);
+                above.push((page, at));
+            }
+            return Ok(Some(Finger { above, place: Place::Page { reference, level, count } }));
         }
-        Ok(Some(Finger { above, slots: self.slots(&page), is_page: true }))
+        Ok(None)
     }
 
     /// Rewrites the pages of a level where its entries change, and gives the changes of the level above.
@@ -276,13 +306,18 @@ impl<P: Pages> Rewrite<'_, P> {
             }
             while let Some(finger) = at {
                 let next = self.beside(&finger, true)?;
-                let upper = next.as_ref().and_then(|next| next.slots.first()).map(|slot| slot.key.clone());
-                if finger.is_page {
-                    region.replaced.extend(finger.slots.first().map(|slot| slot.key.clone()));
+                let upper = match &next {
+                    Some(next) => self.first_key(next)?,
+                    None => None,
+                };
+                let slots = self.slots(&finger)?;
+                let is_page = matches!(finger.place, Place::Page { .. });
+                if is_page {
+                    region.replaced.extend(slots.first().map(|slot| slot.key.clone()));
                 }
-                let mut old = finger.slots.iter().peekable();
+                let mut old = slots.iter().peekable();
                 // Which old page an entry comes from, and how many that page has.
-                let origin = finger.is_page.then(|| (region.replaced.len(), finger.slots.len()));
+                let origin = is_page.then(|| (region.replaced.len(), slots.len()));
                 loop {
                     let change =
                         pending.peek().map(|(key, _)| key).filter(|&key| upper.as_ref().is_none_or(|u| key < u));
@@ -307,16 +342,16 @@ impl<P: Pages> Rewrite<'_, P> {
                 }
                 // The old and the new sequence agree again where both have a cut, unless the page behind changes, too.
                 let changes_next = match (&next, pending.peek()) {
-                    (Some(next), Some((key, _))) => {
-                        let behind = self.beside(next, true)?;
-                        behind.and_then(|behind| behind.slots.first().map(|slot| *key < slot.key)).unwrap_or(true)
-                    }
+                    (Some(next), Some((key, _))) => match self.beside(next, true)? {
+                        Some(behind) => self.first_key(&behind)?.is_some_and(|first| *key < first),
+                        None => true,
+                    },
                     _ => false,
                 };
-                if let Some(first) = next.as_ref().and_then(|next| next.slots.first())
-                    && !changes_next
-                {
-                    if !region.cutter.fits(first) {
+                if let Some(next) = next.as_ref().filter(|_| !changes_next) {
+                    if !region.current.is_empty()
+                        && self.slots(next)?.first().is_some_and(|first| !region.cutter.fits(first))
+                    {
                         region.cut();
                     }
                     if region.current.is_empty() {
@@ -370,7 +405,7 @@ impl<P: Pages> Rewrite<'_, P> {
         let mut seen: Vec<Vec<u8>> = Vec::new();
         let mut added = changes.iter().filter_map(|(key, slot)| Some((key, slot.as_ref()?))).peekable();
         while let Some(finger) = at {
-            for slot in finger.slots.iter() {
+            for slot in self.slots(&finger)?.iter() {
                 while let Some((_, new)) = added.next_if(|(key, _)| **key < slot.key) {
                     found.push(new.clone());
                 }

@@ -145,15 +145,15 @@ fn history(seed: u64, insertions: usize, budget: u32, name: impl Fn(&mut u64) ->
         let mut changes = Changes::new();
         for _ in 0..round {
             // Mostly short ones, and some that fill half a page.
-            let words =
-                random(&mut state) as usize % if random(&mut state) % 20 == 0 { budget as usize / 4 } else { 12 };
+            let words = random(&mut state) as usize
+                % if random(&mut state).is_multiple_of(20) { budget as usize / 4 } else { 12 };
             let subject = subject(&name(&mut state), words);
             let (key, slot) = change(subject.clone(), budget);
             model.insert(key.clone(), subject);
             changes.insert(key, slot);
             inserted += 1;
         }
-        if random(&mut state) % 4 == 0 {
+        if random(&mut state).is_multiple_of(4) {
             let gone: Vec<Vec<u8>> =
                 model.keys().skip(random(&mut state) as usize % model.len()).take(5).cloned().collect();
             for key in gone {
