@@ -112,7 +112,7 @@ fn what_is_learned_is_found_the_next_time_and_stays_bounded() {
     let mut refused = None;
     for at in 0..100 {
         let mut other = found.clone();
-        other.question = format!("question number {at} about shelves");
+        other.question = format!("{question} {at}");
         if let Err(error) = learn(&mut writer, &snapshot, "manual", &other) {
             refused = Some((at, error));
             break;

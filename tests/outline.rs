@@ -466,3 +466,48 @@ fn outline_lines_are_refused_by_number_with_the_reason() {
         assert!(!writer.has_changes());
     }
 }
+
+#[test]
+fn a_subject_and_a_category_of_one_name_are_told_apart() {
+    let folder = Folder::new();
+    let path = folder.path("o.plica");
+    let mut writer = index(&path, &Options::new());
+    writer.add_subject("d", &names(&["A"]), &subject("B", vec![field("says", "the subject", None)])).unwrap();
+    writer.add_subject("d", &names(&["a", "b"]), &subject("C", Vec::new())).unwrap();
+    assert!(matches!(
+        writer.add_subject("d", &names(&["A"]), &subject("x\0y", Vec::new())),
+        Err(Error::Invalid { .. })
+    ));
+    writer.commit().unwrap();
+    let snapshot = Index::open(&path).unwrap().snapshot();
+    assert_sound(&snapshot);
+    let page = snapshot.outline("d", &names(&["A"])).unwrap();
+    let paths: Vec<Vec<String>> = page.entries.iter().map(|entry| entry.path.clone()).collect();
+    assert_eq!(paths, [names(&["A", "b"]), names(&["A", "~=B"])]);
+    assert_eq!(snapshot.outline("d", &names(&["A", "B"])).unwrap().entries[0].title, "C");
+    let told = snapshot.outline("d", &paths[1]).unwrap();
+    assert_eq!((told.fields[0].values[0].text.as_str(), told.path), ("the subject", paths[1].clone()));
+    let linked = snapshot.resolve_link("d", &names(&["B"])).unwrap();
+    assert_eq!(linked, Some(paths[1].clone()));
+    write_folder(&snapshot, "d", &folder.path("written")).unwrap();
+    assert!(std::fs::read_to_string(folder.path("written/A/B.txt")).unwrap().contains("the subject"));
+}
+
+#[test]
+fn many_values_and_many_categories_are_taken_in_time() {
+    let folder = Folder::new();
+    let mut writer = index(&folder.path("o.plica"), &Options::new());
+    let values = (0..65_536u32).map(|at| Value { text: format!("value {at}"), span: None }).collect();
+    let mut large = subject("Anna", vec![Field { name: "says".into(), values }]);
+    assert!(writer.add_subject("d", &names(&["People"]), &large).unwrap());
+    large.fields[0].values.push(Value { text: "one more".into(), span: None });
+    assert!(matches!(
+        writer.add_subject("d", &names(&["People"]), &large),
+        Err(Error::Limit { limit: 65_536, got: 65_537, .. })
+    ));
+    for at in 0..5_000 {
+        let category = Category { path: names(&[&format!("category {at}")]), ..Category::default() };
+        writer.add_category("d", &category, "").unwrap();
+    }
+    assert_eq!(writer.categories("d").unwrap().len(), 5_001);
+}

@@ -64,6 +64,23 @@ impl Writer {
         Ok(text)
     }
 
+    /// The text before a chunk: of whole chunks, at least so many bytes where there are.
+    pub(crate) fn text_before(&mut self, document: u32, ordinal: u32, bytes: usize) -> Result<String> {
+        let mut texts = Vec::new();
+        let mut found = 0;
+        for ordinal in (0..ordinal).rev() {
+            if found >= bytes {
+                break;
+            }
+            let chunk = self.chunk_id(document, ordinal)?;
+            let text = self.stored(chunk)?.text;
+            found += text.len();
+            texts.push(text);
+        }
+        texts.reverse();
+        Ok(texts.concat())
+    }
+
     /// The piece that follows `compiled` bytes of a document's text: so many characters, the first `overlap` of which
     /// lie before. What lies before those is not read.
     pub(crate) fn piece(&mut self, id: &str, compiled: u64, overlap: usize, characters: usize) -> Result<Piece> {
@@ -81,7 +98,7 @@ impl Writer {
         }
         let begin = start;
         let (mut text, mut places, mut chunks) = (String::new(), Vec::new(), Vec::new());
-        let before =
+        let mut before =
             usize::try_from(compiled - begin).map_err(|_| Error::invalid("a document's text is larger than memory"))?;
         while ordinal < head.chunks {
             let chunk = self.chunk_id(number, ordinal)?;
@@ -96,6 +113,8 @@ impl Writer {
                 break;
             }
         }
+        // A place that came from outside may lie within a character.
+        before = text.floor_char_boundary(before);
         let own = text.get(..before).unwrap_or_default();
         let from = own.char_indices().rev().take(overlap).last().map_or(before, |(at, _)| at);
         let rest = text.get(from..).unwrap_or_default();

@@ -14,6 +14,9 @@ use plica_format::limits::{KEY_BYTES, LEAF_RAW_BYTES};
 use plica_format::record::{RecordRow, decode_count, encode_count};
 use std::borrow::Cow;
 
+/// What is limited where a record stands in too many chunks.
+pub(crate) const RECORD_CHUNKS: &str = "a record with the list of its chunks, in bytes";
+
 /// The form in which entities, types, values, conditions and valid times are compared.
 pub(crate) fn symbol(text: &str) -> String {
     let mut key = crate::text::key(text);
@@ -273,11 +276,7 @@ fn encoded(row: &RecordRow<'_>) -> Result<Vec<u8>> {
     let mut value = Vec::new();
     match row.encode(&mut value) {
         Ok(()) => Ok(value),
-        Err(_) => Err(Error::Limit {
-            what: "a record with the list of its chunks, in bytes",
-            limit: LEAF_RAW_BYTES as u64,
-            got: value.len() as u64,
-        }),
+        Err(_) => Err(Error::Limit { what: RECORD_CHUNKS, limit: LEAF_RAW_BYTES as u64, got: value.len() as u64 }),
     }
 }
 

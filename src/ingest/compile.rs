@@ -8,8 +8,9 @@ use super::build::Acknowledged;
 use super::compiler::{Compiler, DiscoverInput, ExtractInput, Extracted, Extractor, KnownEntity, RecordInput, Schema};
 use crate::index::Writer;
 use crate::index::outline::{Compiled as Progress, clip};
+use crate::index::records::RECORD_CHUNKS;
 use crate::ingest::{Category, SubjectUpdate};
-use crate::text::key;
+use crate::text::{Chunker, Chunking, key};
 use crate::{Error, Result};
 use plica_format::document::DocumentState;
 use plica_format::limits::{CONTEXT_BYTES, SUBJECT_LINKS, SUMMARY_BYTES};
@@ -24,6 +25,8 @@ pub const PIECE_CHARACTERS: usize = 30_000;
 pub const OVERLAP_CHARACTERS: usize = 2_000;
 /// Descriptions of a record that a compiler is shown.
 const DESCRIPTIONS: usize = 8;
+/// Text before a chunk that its headings and its table's header are looked for in.
+const CONTEXT_WINDOW_BYTES: usize = 32 << 10;
 /// Time after which a long compile commits what it has.
 const COMMIT_TIME: Duration = Duration::from_secs(2);
 
@@ -137,6 +140,11 @@ impl<'a> Compile<'a> {
                 "a build or an append of document {document:?} is not complete; run that again first"
             )));
         }
+        if writer.has_changes() {
+            return Err(Error::invalid(
+                "the writer holds additions that are not committed; commit them before a compile",
+            ));
+        }
         self.last_commit = Instant::now();
         let mut done = Compiled::default();
         let result = self.outline(writer, document, &mut done).and_then(|()| self.records(writer, document, &mut done));
@@ -206,14 +214,19 @@ impl<'a> Compile<'a> {
         let input = DiscoverInput { document, document_title: &title, text: &text, entities: &entities };
         let schema = compiler.discover(&input)?;
         let limit = writer.outline_budget(document)? / 8;
-        let root =
-            Category { path: Vec::new(), summary: clip(&schema.summary, limit, SUMMARY_BYTES), fields: Vec::new() };
-        writer.add_category(document, &root, &clip(&schema.title, limit, SUMMARY_BYTES))?;
+        // What was given before stays.
+        let (title, summary) = writer.outline_root(document)?;
+        let or = |given: String, found: &str| if given.is_empty() { clip(found, limit, SUMMARY_BYTES) } else { given };
+        let root = Category { path: Vec::new(), summary: or(summary, &schema.summary), fields: Vec::new() };
+        writer.add_category(document, &root, &or(title, &schema.title))?;
+        let known = writer.categories(document)?;
         for category in &schema.categories {
             if category.path.is_empty() {
                 return Err(Error::Model { message: "a category without a name was discovered".into() });
             }
-            let summary = clip(&category.summary, limit, SUMMARY_BYTES);
+            let keys = |path: &[String]| path.iter().map(|name| key(name)).collect::<Vec<_>>();
+            let before = known.iter().find(|before| keys(&before.path) == keys(&category.path));
+            let summary = or(before.map_or(String::new(), |before| before.summary.clone()), &category.summary);
             writer.add_category(document, &Category { summary, ..category.clone() }, "")?;
         }
         let number = writer.document_number(document)?;
@@ -231,6 +244,7 @@ impl<'a> Compile<'a> {
         let number = writer.document_number(document)?;
         let title = writer.title(document)?;
         let chunks = writer.head(document)?.map_or(0, |head| head.chunks);
+        let mut before = writer.text_before(number, writer.compiled(number)?.extracted, CONTEXT_WINDOW_BYTES)?;
         loop {
             let mut state = writer.compiled(number)?;
             if state.extracted >= chunks {
@@ -240,16 +254,21 @@ impl<'a> Compile<'a> {
             let ordinal = state.extracted;
             let chunk = writer.chunk_id(number, ordinal)?;
             let stored = writer.stored(chunk)?;
+            let under = if stored.title.is_empty() { title_at(&mut before, &stored.text) } else { stored.title };
             let input = RecordInput {
                 document,
                 document_title: &title,
                 ordinal,
-                title: &stored.title,
+                title: &under,
                 text: &stored.text,
                 entities: &known(writer, Some(&[chunk]), document)?,
             };
             for record in extractor.records(&input)? {
-                done.records += u64::from(writer.add_record(document, &record, &[ordinal])?);
+                match writer.add_record(document, &record, &[ordinal]) {
+                    // What stands in so many chunks that no more can be listed keeps those it has.
+                    Err(Error::Limit { what: RECORD_CHUNKS, .. }) => {}
+                    added => done.records += u64::from(added?),
+                }
             }
             done.chunks += 1;
             state.extracted += 1;
@@ -341,11 +360,14 @@ fn take(writer: &mut Writer, document: &str, schema: &Schema, piece: &Piece, ext
                 ),
             });
         }
+        let name = named(writer, document, update)?;
+        // A subject of a long document is linked to more than one may keep; the first are kept.
+        let linked = writer.subject(document, &update.category, &name)?.map_or(0, |known| known.links.len());
         let mut subject = Subject {
-            name: named(writer, document, update)?,
+            name,
             summary: clip(&update.summary, budget / 8, SUMMARY_BYTES),
             fields: Vec::new(),
-            links: update.links.iter().take(SUBJECT_LINKS / 2).cloned().collect(),
+            links: update.links.iter().take(SUBJECT_LINKS.saturating_sub(linked)).cloned().collect(),
         };
         for field in &update.fields {
             let span = match field.span {
@@ -391,6 +413,19 @@ fn named(writer: &Writer, document: &str, update: &SubjectUpdate) -> Result<Stri
         [only] => Ok(writer.known_entity(document, *only, 0)?.name),
         _ => Ok(update.name.clone()),
     }
+}
+
+/// Headings and table header that stand over the start of a chunk, by the text before it, which then ends with the chunk.
+fn title_at(before: &mut String, text: &str) -> String {
+    let at = before.len();
+    before.push_str(text);
+    let title = Chunking::Rows.plan(Chunker::default(), before).next(at).1;
+    let mut cut = before.len().saturating_sub(CONTEXT_WINDOW_BYTES);
+    while !before.is_char_boundary(cut) {
+        cut += 1;
+    }
+    before.drain(..cut);
+    title
 }
 
 fn clip_bytes(text: &str, bytes: usize) -> &str {

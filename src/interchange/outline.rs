@@ -353,7 +353,7 @@ pub fn subject(line: &str) -> Result<(Vec<String>, Subject)> {
 
 fn hash_of(text: &str) -> Option<[u8; 16]> {
     let mut hash = [0; 16];
-    if text.len() != 32 || !text.is_ascii() {
+    if text.len() != 32 || !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
     for (at, byte) in hash.iter_mut().enumerate() {

@@ -6,7 +6,7 @@
 use super::page::{EntryKind, OutlinePage};
 use crate::index::Snapshot;
 use crate::{Error, Result};
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -72,7 +72,7 @@ fn category(
     overview: &mut String,
     written: &mut Written,
 ) -> Result<()> {
-    let mut names = HashSet::from(["index".to_owned()]);
+    let mut names = HashMap::from([("index.txt".to_owned(), 1)]);
     let mut waiting = vec![page.clone()];
     while let Some(page) = waiting.pop() {
         // Pages of the same node, in order.
@@ -126,7 +126,7 @@ fn subject(snapshot: &Snapshot, page: OutlinePage) -> Result<String> {
 }
 
 /// A path in `folder` for a name that no other has.
-fn free(folder: &Path, name: &str, ending: &str, names: &mut HashSet<String>) -> PathBuf {
+fn free(folder: &Path, name: &str, ending: &str, names: &mut HashMap<String, u32>) -> PathBuf {
     let mut safe: String =
         name.chars()
             .map(|c| {
@@ -141,12 +141,12 @@ fn free(folder: &Path, name: &str, ending: &str, names: &mut HashSet<String>) ->
     let safe = safe.trim_matches([' ', '.']);
     let safe = if safe.is_empty() { "_" } else { safe };
     // Names that differ only in case are the same on some systems.
-    let mut number = 1;
+    let base = format!("{safe}{ending}").to_lowercase();
     loop {
-        let tried = if number == 1 { safe.to_owned() } else { format!("{safe} {number}") };
-        if names.insert(tried.to_lowercase()) {
-            return folder.join(format!("{tried}{ending}"));
+        let number = names.entry(base.clone()).and_modify(|number| *number += 1).or_insert(1);
+        let tried = if *number == 1 { format!("{safe}{ending}") } else { format!("{safe} {number}{ending}") };
+        if *number == 1 || names.insert(tried.to_lowercase(), 1).is_none() {
+            return folder.join(tried);
         }
-        number += 1;
     }
 }

@@ -47,7 +47,7 @@ pub struct Learned {
 /// `snapshot` is the one that the navigation was asked of.
 ///
 /// # Errors
-/// [`Error::Invalid`] for a navigation that did not fall back, or found nothing; [`Error::Limit`] where the outline has
+/// [`Error::Invalid`] for a navigation that did not fall back, or whose passages do not say half of the question; [`Error::Limit`] where the outline has
 /// learned as much as it may: a quarter of its chunks, at least 16 and at most 1,024.
 pub fn learn(writer: &mut Writer, snapshot: &Snapshot, document: &str, found: &Navigation) -> Result<Learned> {
     if !found.fallback || found.passages.is_empty() {
@@ -74,11 +74,23 @@ pub fn learn(writer: &mut Writer, snapshot: &Snapshot, document: &str, found: &N
         }
     }
     let mut subject = Subject { name, ..Subject::default() };
-    let mut values = Vec::new();
-    let mut places = Vec::new();
+    // What says most of the question comes first; where nothing says half of it, the source has no answer either.
+    let mut best = Vec::new();
     for passage in found.passages.iter().take(PASSAGES) {
-        let Some((text, span)) = best_sentence(snapshot, &question, passage)? else { continue };
-        values.push(Value { text, span: Some(span) });
+        if let Some(sentence) = best_sentence(snapshot, &question, passage)? {
+            best.push((sentence, passage));
+        }
+    }
+    best.sort_by(|a, b| b.0.score.total_cmp(&a.0.score));
+    let whole: f64 = question.terms.iter().map(|term| term.weight).sum();
+    let covered =
+        found.passages.iter().take(PASSAGES).map(|passage| weight_in(&question, &passage.text)).fold(0.0, f64::max);
+    if best.is_empty() || covered < whole / 2.0 {
+        return Err(Error::invalid("no passage says half of what is asked, so there is nothing to learn"));
+    }
+    let (mut values, mut places) = (Vec::new(), Vec::new());
+    for (sentence, passage) in best {
+        values.push(Value { text: sentence.text, span: Some(sentence.span) });
         places.push(Value { text: passage.chunk.clone(), span: None });
     }
     subject.summary = values.first().map(|value| clip(&value.text, budget / 8, 1024)).unwrap_or_default();
@@ -103,32 +115,40 @@ pub(super) fn subject_name(question: &str, budget: u32) -> String {
     clip(&question.split_whitespace().collect::<Vec<_>>().join(" "), budget / 16, KEY_BYTES / 2)
 }
 
+/// A sentence of the source.
+struct Sentence {
+    text: String,
+    span: (u64, u64),
+    score: f64,
+}
+
+/// Weight of the terms of a question that a text has, by another name or by their own.
+fn weight_in(question: &Question, text: &str) -> f64 {
+    let own: HashSet<String> = terms(text).into_iter().collect();
+    let there = question.terms.iter().filter(|term| {
+        own.contains(&term.text) || term.names.iter().any(|name| name.iter().all(|token| own.contains(token)))
+    });
+    there.map(|term| term.weight).sum()
+}
+
 /// The sentence of a passage that has most of the question, with its place in the source.
-fn best_sentence(snapshot: &Snapshot, question: &Question, passage: &Passage) -> Result<Option<(String, (u64, u64))>> {
+fn best_sentence(snapshot: &Snapshot, question: &Question, passage: &Passage) -> Result<Option<Sentence>> {
     let Some(start) = snapshot.chunk_start(&passage.document, passage.ordinal)? else { return Ok(None) };
     let mut best: Option<(f64, usize, &str)> = None;
-    for (at, sentence) in sentences(&passage.text) {
-        let own: HashSet<String> = terms(sentence).into_iter().collect();
-        let score = question
-            .terms
-            .iter()
-            .filter(|term| {
-                own.contains(&term.text) || term.names.iter().any(|name| name.iter().all(|t| own.contains(t)))
-            })
-            .map(|term| term.weight)
-            .sum::<f64>();
-        if !sentence.trim().is_empty() && best.as_ref().is_none_or(|(before, _, _)| score > *before) {
+    for (at, sentence) in sentences(&passage.text).filter(|(_, sentence)| !sentence.trim().is_empty()) {
+        let score = weight_in(question, sentence);
+        if best.as_ref().is_none_or(|(before, _, _)| score > *before) {
             best = Some((score, at, sentence));
         }
     }
-    let Some((_, at, sentence)) = best else { return Ok(None) };
+    let Some((score, at, sentence)) = best else { return Ok(None) };
     let from = at + (sentence.len() - sentence.trim_start().len());
     let trimmed = sentence.trim();
     let text =
         if tokens(trimmed) > SENTENCE_TOKENS { clip(trimmed, SENTENCE_TOKENS, 1024) } else { trimmed.to_owned() };
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let span = (start + from as u64, start + (from + trimmed.len()) as u64);
-    Ok(Some((text, span)))
+    Ok(Some(Sentence { text, span, score }))
 }
 
 /// Subjects that the question or the sentences name.

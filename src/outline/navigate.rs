@@ -4,7 +4,7 @@
 //! on along its links, to one that does; else a step goes back, at most as often as the branching budget allows. Then the source is
 //! searched instead. What answers and what is best, the [`Scorer`] says.
 
-use super::page::OutlinePage;
+use super::page::{EntryKind, OutlineEntry, OutlinePage};
 use super::score::{Bm25Scorer, Question, Scorer};
 use crate::Result;
 use crate::index::Snapshot;
@@ -88,7 +88,7 @@ pub struct Navigation {
     pub path: Vec<Step>,
     /// The pages that answer; where the outline has no answer, those that came nearest.
     pub pages: Vec<OutlinePage>,
-    /// Passages of the source: of the values of the page that answers, or found by search.
+    /// Passages of the source: of the values of the page that answers; where it has none, found by search.
     pub passages: Vec<Passage>,
     /// Whether the outline had no answer, and the source was searched.
     pub fallback: bool,
@@ -136,17 +136,18 @@ impl Snapshot {
         let mut search =
             Search { snapshot: self, asked, question, opened: HashSet::new(), path: Vec::new(), nearest: None };
         let (answer, level_ups) = search.walk()?;
-        let (pages, passages) = match &answer {
+        let (pages, mut passages) = match &answer {
             Some((score, page)) => (vec![page.clone()], self.passages_of(page, *score, asked.passages)?),
-            None => {
-                let query = Query::new(asked.question).document(asked.document).k(asked.passages);
-                let hits = self.search(&query)?.hits;
-                let passages =
-                    hits.into_iter().map(|hit| Ok(Passage::of(self.chunk_at(&hit.document, hit.ordinal)?, hit.score)));
-                let passages = passages.collect::<Result<Vec<_>>>()?;
-                (search.nearest.take().map(|(_, page)| page).into_iter().collect(), passages)
-            }
+            None => (search.nearest.take().map(|(_, page)| page).into_iter().collect(), Vec::new()),
         };
+        if passages.is_empty() {
+            // A miss; or a page whose values name no place, which the source may say more of.
+            let about = answer.as_ref().map_or("", |(_, page)| page.title.as_str());
+            let query = Query::new(format!("{} {about}", asked.question)).document(asked.document).k(asked.passages);
+            for hit in self.search(&query)?.hits {
+                passages.push(Passage::of(self.chunk_at(&hit.document, hit.ordinal)?, hit.score));
+            }
+        }
         Ok(Navigation {
             question: asked.question.to_owned(),
             path: search.path,
@@ -218,12 +219,13 @@ impl Search<'_> {
         Ok(page)
     }
 
-    /// The entries of a page, best first; those that are not worth following are left out.
+    /// The entries of a page, best first; subjects that are not worth following are left out.
     fn frame(&self, page: &OutlinePage) -> Result<Frame> {
         let scores = self.asked.scorer.score(&self.question, page, &page.entries)?;
-        let mut entries: Vec<(f64, Vec<String>)> =
-            scores.into_iter().zip(&page.entries).map(|(score, entry)| (score, entry.path.clone())).collect();
-        entries.retain(|(score, _)| *score > 0.0);
+        // A page below says more than its entry: where nothing else is left, it is tried, too.
+        let worth = |score: f64, entry: &OutlineEntry| score > 0.0 || score == 0.0 && entry.kind != EntryKind::Subject;
+        let scored = scores.into_iter().zip(&page.entries).filter(|(score, entry)| worth(*score, entry));
+        let mut entries: Vec<(f64, Vec<String>)> = scored.map(|(score, entry)| (score, entry.path.clone())).collect();
         // Ties stay in the order of the page.
         entries.sort_by(|a, b| b.0.total_cmp(&a.0));
         Ok(Frame { entries, next: 0 })

@@ -2,6 +2,7 @@
 //!
 //! A path is a list of steps from the root: names of categories, then of a subject. Where a node has more pages than one,
 //! a step `~2` goes to the third page that the present one lists; a name that itself begins with `~` is written with two.
+//! A name means a category before a subject; `~=NAME` means the subject where there are both.
 
 use crate::index::Snapshot;
 use crate::index::outline::{NodeAt, OutlineView, body, item_name, item_text, range_text, range_title};
@@ -98,15 +99,25 @@ pub(super) fn step_of(name: &str) -> String {
     if name.starts_with('~') { format!("~{name}") } else { name.to_owned() }
 }
 
+/// The step to a subject of a category: its name, or what tells it from a sub-category of the same name.
+pub(super) fn subject_step(outline: &OutlineView<'_>, category: &[String], name: &str) -> Result<String> {
+    let path: Vec<String> = category.iter().cloned().chain([name.to_owned()]).collect();
+    // A category that was named and has no subjects has no page to be taken for.
+    let is_there = outline.view.category(outline.document, &path)?.is_some() && outline.node(&path)?.is_some();
+    Ok(if is_there { format!("~={name}") } else { step_of(name) })
+}
+
 /// What a step says.
 enum StepKind<'a> {
     Name(&'a str),
+    Subject(&'a str),
     Range(usize),
 }
 
 fn step(text: &str) -> Option<StepKind<'_>> {
     match text.strip_prefix('~') {
         Some(name) if name.starts_with('~') => Some(StepKind::Name(name)),
+        Some(name) if name.starts_with('=') => name.strip_prefix('=').map(StepKind::Subject),
         Some(number) => number.parse().ok().map(StepKind::Range),
         None => Some(StepKind::Name(text)),
     }
@@ -183,29 +194,33 @@ pub(super) fn page_at(
                 Target::Page { node, page: below, title, summary: range.summary }
             }
             (StepKind::Range(_), _) => return Err(missing()),
+            // A name leads on from the node, whichever of its pages it was read on.
             (StepKind::Name(name), _) => {
-                // A name leads on from the node, whichever of its pages it was read on.
                 steps.retain(|step: &String| !is_range(step));
-                named(outline, &node, name)?.ok_or_else(missing)?
+                named(outline, &node, name, true)?.ok_or_else(missing)?
+            }
+            (StepKind::Subject(name), _) => {
+                steps.retain(|step: &String| !is_range(step));
+                named(outline, &node, name, false)?.ok_or_else(missing)?
             }
         };
         steps.push(match &target {
-            _ if is_range(text) => text.clone(),
+            _ if is_range(text) || text.starts_with("~=") => text.clone(),
             Target::Page { title, .. } => step_of(title),
             Target::Subject { subject } => step_of(&subject.name),
         });
     }
-    shown(document, target, &steps)
+    shown(document, outline, target, &steps)
 }
 
 /// What a name leads to in a category: a sub-category, else a subject.
-fn named(outline: &OutlineView<'_>, node: &NodeAt, name: &str) -> Result<Option<Target>> {
+fn named(outline: &OutlineView<'_>, node: &NodeAt, name: &str, or_category: bool) -> Result<Option<Target>> {
     if node.is_subject {
         return Ok(None);
     }
     let mut below = node.path.clone();
     below.push(name.to_owned());
-    if let Some(node) = outline.node(&below)? {
+    if or_category && let Some(node) = outline.node(&below)? {
         return of_node(outline, node).map(Some);
     }
     let Some(item) = outline.item(node, &crate::index::outline::subject_key(name))? else { return Ok(None) };
@@ -226,7 +241,7 @@ fn of_node(outline: &OutlineView<'_>, node: NodeAt) -> Result<Target> {
 }
 
 /// A target as a page that is shown.
-fn shown(document: &str, target: Target, path: &[String]) -> Result<OutlinePage> {
+fn shown(document: &str, outline: &OutlineView<'_>, target: Target, path: &[String]) -> Result<OutlinePage> {
     let mut out = OutlinePage {
         document: document.to_owned(),
         path: path.to_vec(),
@@ -238,7 +253,7 @@ fn shown(document: &str, target: Target, path: &[String]) -> Result<OutlinePage>
         links: Vec::new(),
         is_subject: true,
     };
-    let page = match target {
+    let (node, page) = match target {
         Target::Subject { subject } => {
             let name = |field: Option<&Field>| field.map(|field| field.name.clone()).unwrap_or_default();
             let count = (subject.values() + subject.links.len()) as u32;
@@ -250,7 +265,7 @@ fn shown(document: &str, target: Target, path: &[String]) -> Result<OutlinePage>
         }
         Target::Page { node, page, title, summary } => {
             (out.title, out.summary, out.is_subject) = (title, summary, node.is_subject);
-            page
+            (node, page)
         }
     };
     out.cover.count = page.entries.count();
@@ -282,7 +297,11 @@ fn shown(document: &str, target: Target, path: &[String]) -> Result<OutlinePage>
             for item in items {
                 let text = item_text(&item);
                 let name = item_name(&item);
-                let path = below(of_node, step_of(&name));
+                let step = match &item {
+                    Item::Subject(_) | Item::LargeSubject { .. } => subject_step(outline, &node.path, &name)?,
+                    _ => step_of(&name),
+                };
+                let path = below(of_node, step);
                 let (kind, summary, count) = match item {
                     Item::Category { summary, overview, top, .. } => {
                         let both = [summary, overview];
@@ -322,5 +341,5 @@ fn shown(document: &str, target: Target, path: &[String]) -> Result<OutlinePage>
 
 /// Whether a step leads to a page of the same node.
 pub(super) fn is_range(step: &str) -> bool {
-    step.starts_with('~') && !step.starts_with("~~")
+    step.starts_with('~') && !step.starts_with("~~") && !step.starts_with("~=")
 }

@@ -66,7 +66,8 @@ pub struct QuestionTerm {
 ///
 /// The built-in one is [`Bm25Scorer`]; a scorer may as well ask a model, where the caller wants that.
 pub trait Scorer: Sync {
-    /// Scores the entries of a page; more is better, and 0 is not worth following.
+    /// Scores the entries of a page; more is better. A subject of 0 is not followed, a category or a range of 0 last, anything below 0
+    /// never.
     fn score(&self, question: &Question, page: &OutlinePage, entries: &[OutlineEntry]) -> Result<Vec<f64>>;
 
     /// How much of the question a page of one subject answers, from 0 to 1; a navigation ends where it is

@@ -3,6 +3,12 @@
 use super::page::OutlinePage;
 use crate::index::Snapshot;
 use crate::{Error, Result};
+use plica_format::key::{self as keys, INDEX_SCOPE};
+use plica_format::limits::KEY_BYTES;
+use plica_format::page::MemoryScope;
+
+/// Records of the entity memory that a link's name is looked up by.
+const RECORDS: usize = 8;
 
 /// A walk through a document's outline.
 ///
@@ -95,15 +101,46 @@ impl Walker {
 }
 
 impl Snapshot {
-    /// The page that a link leads to: by path, or by the name alone; `None` where there is no such subject.
+    /// The page that a link leads to: by path, or by the name alone, or by another name of the same entity; `None` where there is no such subject.
     pub fn resolve_link(&self, document: &str, link: &[String]) -> Result<Option<Vec<String>>> {
         let Some((name, category)) = link.split_last() else { return Ok(None) };
-        let paths = self.subjects_named(document, name)?;
         let wanted: Vec<String> = category.iter().map(|name| crate::text::key(name)).collect();
-        let found = paths.into_iter().find(|path| {
+        let is_wanted = |path: &Vec<String>| {
             let own = path.split_last().map(|(_, category)| category).unwrap_or_default();
             wanted.is_empty() || own.iter().map(|name| crate::text::key(name)).eq(wanted.iter().cloned())
-        });
-        Ok(found.map(|path| path.iter().map(|name| super::page::step_of(name)).collect()))
+        };
+        let mut found = self.subjects_named(document, name)?.into_iter().find(&is_wanted);
+        if found.is_none() {
+            // By another name that the entity memory knows.
+            for name in self.other_names(document, name)? {
+                found = self.subjects_named(document, &name)?.into_iter().find(&is_wanted);
+                if found.is_some() {
+                    break;
+                }
+            }
+        }
+        let Some(path) = found else { return Ok(None) };
+        let number = self.head(document)?.number;
+        let (Some((name, category)), Some(outline)) = (path.split_last(), self.view().outline(number)?) else {
+            return Ok(None);
+        };
+        let last = super::page::subject_step(&outline, category, name)?;
+        Ok(Some(category.iter().map(|name| super::page::step_of(name)).chain([last]).collect()))
+    }
+
+    /// Names of the records of the entity memory that have this name or alias.
+    fn other_names(&self, document: &str, name: &str) -> Result<Vec<String>> {
+        let scope = match self.parameters().memory {
+            MemoryScope::Document => self.head(document)?.number,
+            MemoryScope::Index => INDEX_SCOPE,
+        };
+        let name = crate::text::key(name);
+        if name.is_empty() || name.len() > KEY_BYTES {
+            return Ok(Vec::new());
+        }
+        let view = self.view();
+        let mut records = view.set(&keys::entity_alias(scope, &name))?;
+        records.extend(view.entity_by_name(scope, &name)?);
+        records.into_iter().take(RECORDS).map(|entity| Ok(view.part(entity, 0)?.name)).collect()
     }
 }

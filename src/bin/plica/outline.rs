@@ -4,10 +4,11 @@ use crate::failure::{Failure, Outcome};
 use crate::opening::{explain, open};
 use crate::outline_arguments::{NavigateArguments, OutlineArguments, SubjectArguments, SubjectChange};
 use crate::output::{FAINT, Output, STRONG, counted, visible};
-use crate::passage::{PassageLine, passage_line, wrap};
+use crate::passage::{PassageLine, Terms, passage_line, wrap};
 use plica::Writer;
 use plica::outline::{EntryKind, Field, Navigate, Navigation, OutlinePage, learn, write_folder};
 use serde::Serialize;
+use std::io::Write;
 
 /// Columns of a page.
 const COLUMNS: usize = 96;
@@ -125,7 +126,7 @@ fn show(out: &mut Output, page: &OutlinePage) -> Outcome {
     }
     for line in fields(&page.fields) {
         let place = line.start.zip(line.end).map(|(start, end)| format!("[{start}..{end}]")).unwrap_or_default();
-        let text = format!("{}: {}", line.name, line.value.unwrap_or("(long; see the source)"));
+        let text = format!("{}: {}", line.name, line.value.unwrap_or("(in the source)"));
         let lines = wrap(&text, COLUMNS - 3);
         let last = lines.len().saturating_sub(1);
         for (at, line) in lines.iter().enumerate() {
@@ -188,9 +189,17 @@ pub fn navigate(arguments: &NavigateArguments) -> Outcome {
     let found = snapshot.navigate(&asked).map_err(|error| explain(&arguments.index, error))?;
     let mut learned = None;
     if let Some(writer) = writer.as_mut().filter(|_| found.fallback && !found.passages.is_empty()) {
-        let done = learn(writer, &snapshot, &arguments.doc, &found)?;
-        writer.commit()?;
-        learned = Some(done.path);
+        match learn(writer, &snapshot, &arguments.doc, &found) {
+            Ok(done) => {
+                writer.commit()?;
+                learned = Some(done.path);
+            }
+            // The answer is there all the same.
+            Err(error @ (plica::Error::Limit { .. } | plica::Error::Invalid { .. })) => {
+                let _ = writeln!(std::io::stderr(), "plica: not learned: {error}");
+            }
+            Err(error) => return Err(error.into()),
+        }
     }
     let mut out = Output::new();
     match arguments.reading.json {
@@ -245,7 +254,7 @@ fn tell(out: &mut Output, found: &Navigation, learned: Option<&[String]>) -> Out
             out.styled(STRONG, &visible(&passage.id)),
             out.styled(FAINT, &visible(&passage.chunk))
         ))?;
-        for line in wrap(&passage.text, COLUMNS - 3).into_iter().take(PASSAGE_LINES) {
+        for line in Terms::of(&found.question).passage(&passage.text, PASSAGE_LINES) {
             out.line(format!("   {line}"))?;
         }
     }

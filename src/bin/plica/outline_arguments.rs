@@ -73,7 +73,8 @@ pub struct OutlineArguments {
 ///
 /// The best entry of each page is followed; where a subject does not answer, its links are tried, and then a step goes
 /// back. When that was done --budget times, the source is searched instead. With --learn, what such a search found becomes a
-/// subject of the outline, in a commit of its own, and the next time the question ends there.
+/// subject of the outline, in a commit of its own, where it says at least half of what was asked; the next time the question ends
+/// there.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:

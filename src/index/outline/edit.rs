@@ -16,6 +16,7 @@ use plica_format::limits::{
 };
 use plica_format::outline::{Field, Path, Subject, Value};
 use plica_format::outline_head::CategoryRow;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 /// A summarizer that a writer holds.
@@ -96,13 +97,9 @@ impl Writer {
             Some(row) if row.position != u32::MAX => row.position,
             // The root is no category.
             _ if category.path.is_empty() => 0,
-            _ => {
-                let named = self.view().categories(number)?;
-                let named = named.iter().filter(|row| row.position != u32::MAX && !row.path.is_empty());
-                named.map(|row| row.position + 1).max().unwrap_or(0)
-            }
+            _ => self.next_position(number)?,
         };
-        let path = before.as_ref().map_or_else(|| category.path.clone(), |row| row.path.clone());
+        let path = self.spelled(number, &category.path)?;
         let said = |new: &str, old: Option<&String>| match (new, old) {
             ("", Some(old)) => old.clone(),
             (new, _) => new.to_owned(),
@@ -124,6 +121,10 @@ impl Writer {
             self.ensure_category(number, category.path.get(..depth).unwrap_or_default())?;
         }
         self.put_category(number, &row);
+        if row.position != u32::MAX && !row.path.is_empty() {
+            let outline = self.pending_outline(number)?;
+            outline.next_position = outline.next_position.map(|next| next.max(row.position + 1));
+        }
         let outline = self.pending_outline(number)?;
         outline.dirty = true;
         if !row.path.is_empty() {
@@ -140,12 +141,35 @@ impl Writer {
         self.delta.put(keys::hashed(keys::CATEGORY, document, &path_hash(&row.path)), value);
     }
 
+    /// The place of the next category that is named.
+    fn next_position(&mut self, document: u32) -> Result<u32> {
+        if let Some(next) = self.pending_outline(document)?.next_position {
+            return Ok(next);
+        }
+        let rows = self.view().categories(document)?;
+        let named = rows.iter().filter(|row| row.position != u32::MAX && !row.path.is_empty());
+        let next = named.map(|row| row.position + 1).max().unwrap_or(0);
+        self.pending_outline(document)?.next_position = Some(next);
+        Ok(next)
+    }
+
+    /// A path with each name as it was first spelled.
+    fn spelled(&self, document: u32, path: &[String]) -> Result<Path> {
+        for depth in (0..=path.len()).rev() {
+            let (known, rest) = path.split_at(depth);
+            if let Some(row) = self.view().category(document, known)? {
+                return Ok(row.path.into_iter().chain(rest.iter().cloned()).collect());
+            }
+        }
+        Ok(path.to_vec())
+    }
+
     /// The path of a category as it was first spelled; it comes to be where it was not there.
     fn ensure_category(&mut self, document: u32, path: &[String]) -> Result<Path> {
         if let Some(row) = self.view().category(document, path)? {
             return Ok(row.path);
         }
-        let row = CategoryRow { path: path.to_vec(), position: u32::MAX, ..CategoryRow::default() };
+        let row = CategoryRow { path: self.spelled(document, path)?, position: u32::MAX, ..CategoryRow::default() };
         self.put_category(document, &row);
         Ok(row.path)
     }
@@ -180,29 +204,9 @@ impl Writer {
         let before = self.subject_now(number, category, &given.name)?;
         let mut subject = before.clone().unwrap_or_else(|| Subject { name: given.name.clone(), ..Subject::default() });
         if subject.summary.is_empty() {
-            subject.summary = given.summary;
+            subject.summary.clone_from(&given.summary);
         }
-        for field in given.fields {
-            let name = key(&field.name);
-            let at = subject.fields.iter().position(|known| key(&known.name) == name);
-            let at = at.unwrap_or_else(|| {
-                subject.fields.push(Field { name: field.name, values: Vec::new() });
-                subject.fields.len() - 1
-            });
-            let Some(known) = subject.fields.get_mut(at) else { continue };
-            for value in field.values {
-                if !known.values.iter().any(|other| is_same(other, &value)) {
-                    known.values.push(value);
-                }
-            }
-        }
-        subject.fields.retain(|field| !field.values.is_empty());
-        for link in given.links {
-            let keys = path_keys(&link);
-            if !subject.links.iter().any(|known| path_keys(known) == keys) {
-                subject.links.push(link);
-            }
-        }
+        grow(&mut subject, given);
         self.put_subject(number, category, before, subject)
     }
 
@@ -214,10 +218,12 @@ impl Writer {
         self.flush_if_full()?;
         self.check_places(document, new)?;
         let number = self.number(document)?;
-        let mut new = self.fitting(number, category, new)?;
+        let given = self.fitting(number, category, new)?;
+        let mut new = Subject { name: given.name.clone(), summary: given.summary.clone(), ..Subject::default() };
+        grow(&mut new, given);
+        check_counts(&new)?;
         let before = self.subject_now(number, category, name)?;
         let before = before.ok_or_else(|| not_there(category, name))?;
-        new.fields.retain(|field| !field.values.is_empty());
         if key(&new.name) != key(name) {
             if self.subject_now(number, category, &new.name)?.is_some() {
                 return Err(Error::invalid(format!(
@@ -269,14 +275,8 @@ impl Writer {
         if before.as_ref() == Some(&subject) {
             return Ok(false);
         }
-        let (values, links) = (subject.values(), subject.links.len());
-        for (what, limit, got) in
-            [("the values of a subject", SUBJECT_VALUES, values), ("the links of a subject", SUBJECT_LINKS, links)]
-        {
-            if got > limit {
-                return Err(Error::Limit { what, limit: limit as u64, got: got as u64 });
-            }
-        }
+        check_counts(&subject)?;
+        let values = subject.values();
         for depth in 0..=category.len() {
             self.ensure_category(number, category.get(..depth).unwrap_or_default())?;
         }
@@ -416,11 +416,38 @@ impl Writer {
     }
 }
 
-fn is_same(a: &Value, b: &Value) -> bool {
-    match (a.text.is_empty(), b.text.is_empty()) {
-        (false, false) => key(&a.text) == key(&b.text),
-        (true, true) => a.span == b.span,
-        _ => false,
+/// What makes two values of a field the same: the text as it is compared, or, of a value that is kept as its place, that.
+fn identity(value: &Value) -> (String, Option<(u64, u64)>) {
+    (key(&value.text), value.span.filter(|_| value.text.is_empty()))
+}
+
+/// Adds to a subject what is new in the fields and links of another.
+fn grow(subject: &mut Subject, given: Subject) {
+    let mut places: HashMap<String, usize> =
+        subject.fields.iter().enumerate().map(|(at, field)| (key(&field.name), at)).collect();
+    let mut seen: HashMap<usize, HashSet<(String, Option<(u64, u64)>)>> = HashMap::new();
+    for field in given.fields.into_iter().filter(|field| !field.values.is_empty()) {
+        let at = *places.entry(key(&field.name)).or_insert(subject.fields.len());
+        if at == subject.fields.len() {
+            subject.fields.push(Field { name: field.name, values: Vec::new() });
+        }
+        let Some(known) = subject.fields.get_mut(at) else { continue };
+        let seen = seen.entry(at).or_insert_with(|| known.values.iter().map(identity).collect());
+        known.values.extend(field.values.into_iter().filter(|value| seen.insert(identity(value))));
+    }
+    let mut links: HashSet<Vec<String>> = subject.links.iter().map(|link| path_keys(link)).collect();
+    subject.links.extend(given.links.into_iter().filter(|link| links.insert(path_keys(link))));
+}
+
+/// Refuses a subject of more values or links than one may have.
+fn check_counts(subject: &Subject) -> Result<()> {
+    let counts = [
+        ("the values of a subject", SUBJECT_VALUES, subject.values()),
+        ("the links of a subject", SUBJECT_LINKS, subject.links.len()),
+    ];
+    match counts.into_iter().find(|(_, limit, got)| got > limit) {
+        Some((what, limit, got)) => Err(Error::Limit { what, limit: limit as u64, got: got as u64 }),
+        None => Ok(()),
     }
 }
 
@@ -434,6 +461,9 @@ fn check_tokens(what: &'static str, text: &str, limit: u64) -> Result<()> {
 fn check_name(what: &'static str, name: &str, shares: Shares) -> Result<()> {
     if key(name).is_empty() {
         return Err(Error::invalid(format!("{what} must not be empty")));
+    }
+    if name.contains('\0') {
+        return Err(Error::invalid(format!("{what} must not hold U+0000, as {name:?} does")));
     }
     check_length("a name in bytes", name, KEY_BYTES)?;
     check_length("a name in bytes, as it is compared", &key(name), KEY_BYTES)?;

@@ -26,6 +26,8 @@ pub(crate) struct PendingOutline {
     pub(crate) dirty: bool,
     /// Summaries of pages were given, so any page may change.
     pub(crate) rebuild: bool,
+    /// Place of the next category that is named, once it was asked for.
+    pub(crate) next_position: Option<u32>,
     /// Estimate of the memory taken.
     pub(crate) bytes: usize,
 }
@@ -43,7 +45,14 @@ impl Writer {
             if head.budget == 0 {
                 head.budget = super::render::DEFAULT_BUDGET;
             }
-            let pending = PendingOutline { head, nodes: BTreeMap::new(), dirty: false, rebuild: false, bytes: 0 };
+            let pending = PendingOutline {
+                head,
+                nodes: BTreeMap::new(),
+                dirty: false,
+                rebuild: false,
+                next_position: None,
+                bytes: 0,
+            };
             self.outlines.insert(document, pending);
         }
         self.outlines

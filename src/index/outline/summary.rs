@@ -43,7 +43,7 @@ impl PageSummarizer for TermSummarizer {
 }
 
 /// Tokens of a built-in summary, where the limit is higher.
-const TOKENS: usize = 28;
+const TOKENS: usize = 60;
 /// Words that say little wherever they stand.
 const COMMON: [&str; 60] = [
     "about", "after", "again", "against", "because", "before", "being", "between", "cannot", "could", "during",

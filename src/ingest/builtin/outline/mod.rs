@@ -25,6 +25,7 @@ use crate::text::layout::{Layout, Style};
 use context::Context;
 use entities::Reading;
 use places::{Mode, names_of};
+use std::collections::HashSet;
 use std::ops::Range;
 
 /// Category of headings that discovery did not see.
@@ -55,7 +56,12 @@ impl Compiler for Builtin {
     }
 
     fn extract(&self, input: &ExtractInput<'_>) -> Result<Extracted> {
-        Ok(extract(input))
+        let mut extracted = extract(input);
+        // An outline that came from elsewhere has categories of its own, and gets what belongs into those.
+        let keys = |path: &[String]| path.iter().map(|name| crate::text::key(name)).collect::<Vec<_>>();
+        let known: HashSet<Vec<String>> = input.schema.categories.iter().map(|known| keys(&known.path)).collect();
+        extracted.subjects.retain(|subject| known.contains(&keys(&subject.category)));
+        Ok(extracted)
     }
 }
 
