@@ -416,8 +416,11 @@ impl Writer {
     }
 }
 
+/// What makes a value that of a field.
+type Identity = (String, Option<(u64, u64)>);
+
 /// What makes two values of a field the same: the text as it is compared, or, of a value that is kept as its place, that.
-fn identity(value: &Value) -> (String, Option<(u64, u64)>) {
+fn identity(value: &Value) -> Identity {
     (key(&value.text), value.span.filter(|_| value.text.is_empty()))
 }
 
@@ -425,7 +428,7 @@ fn identity(value: &Value) -> (String, Option<(u64, u64)>) {
 fn grow(subject: &mut Subject, given: Subject) {
     let mut places: HashMap<String, usize> =
         subject.fields.iter().enumerate().map(|(at, field)| (key(&field.name), at)).collect();
-    let mut seen: HashMap<usize, HashSet<(String, Option<(u64, u64)>)>> = HashMap::new();
+    let mut seen: HashMap<usize, HashSet<Identity>> = HashMap::new();
     for field in given.fields.into_iter().filter(|field| !field.values.is_empty()) {
         let at = *places.entry(key(&field.name)).or_insert(subject.fields.len());
         if at == subject.fields.len() {
