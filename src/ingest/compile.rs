@@ -92,7 +92,7 @@ impl<'a> Compile<'a> {
     /// Reads pieces of `characters` characters, of which `overlap` are those of the piece before.
     ///
     /// # Errors
-    /// [`Error::Invalid`] where the overlap is not less than half of the piece.
+    /// [`Error::Invalid`] where the overlap is more than half of the piece.
     pub fn pieces(mut self, characters: usize, overlap: usize) -> Result<Self> {
         if characters < 2 || overlap > characters / 2 {
             return Err(Error::invalid(format!(

@@ -103,62 +103,6 @@ fn manual() -> String {
     std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/manual.md")).unwrap()
 }
 
-/// Reads a text with the built-in model, and gives its entity memory.
-fn memory(text: &str) -> Vec<Linked> {
-    use crate::ingest::{Reader, Source};
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a.plica");
-    let mut writer = crate::Writer::create(&path, &crate::Options::new()).unwrap();
-    Reader::new(Some(&Builtin)).build(&mut writer, Source { id: "d", text, ..Source::default() }).unwrap();
-    let mut ends = vec![0];
-    for chunk in crate::text::Chunker::default().chunks(text) {
-        ends.push(ends[ends.len() - 1] + chunk.len());
-    }
-    let mut out = Vec::new();
-    crate::Index::open(&path)
-        .unwrap()
-        .snapshot()
-        .entities(Some("d"), |e| {
-            let mut descriptions = e.descriptions;
-            descriptions.truncate(4);
-            let ordinal = |id: &String| id[2..].parse::<usize>().unwrap();
-            let places = e.chunks.iter().map(ordinal).map(|n| ends[n]..ends[n + 1]).collect();
-            let entity = KnownEntity {
-                name: e.name,
-                kind: e.kind,
-                aliases: e.aliases,
-                descriptions,
-                chunks: e.chunks.len() as u32,
-            };
-            out.push((entity, places));
-            Ok(())
-        })
-        .unwrap();
-    out
-}
-
-/// Prints the outline of the file that `PLICA_OUTLINE` names, for a person to judge.
-#[test]
-#[ignore = "prints an outline"]
-fn print_an_outline() {
-    let text = std::fs::read_to_string(std::env::var("PLICA_OUTLINE").unwrap()).unwrap();
-    let linked = memory(&text);
-    let entities: Vec<KnownEntity> = linked.iter().map(|(e, _)| e.clone()).collect();
-    let began = std::time::Instant::now();
-    let (schema, subjects) = compiled_with(&text, &entities, &linked, 30_000, 2_000);
-    println!("# {}\n{}\n({:?}, {} subjects)", schema.title, schema.summary, began.elapsed(), subjects.len());
-    for category in &schema.categories {
-        println!("\n## {}\n{}\nfields: {:?}", category.path.join(" > "), category.summary, category.fields);
-        for ((_, _), subject) in subjects.iter().filter(|((path, _), _)| *path == category.path) {
-            println!("* {} — {}", subject.name, subject.summary);
-            for field in &subject.fields {
-                println!("    {}: {}", field.name, field.value);
-            }
-            println!("    -> {}", subject.links.iter().map(|l| l.join("/")).collect::<Vec<_>>().join(", "));
-        }
-    }
-}
-
 fn find<'a>(outline: &'a Outline, path: &[&str], name: &str) -> &'a SubjectUpdate {
     let path: Vec<String> = path.iter().map(|s| (*s).to_owned()).collect();
     let names = || outline.1.keys().map(|(p, n)| format!("{}: {n}", p.join("/"))).collect::<Vec<_>>();
@@ -358,53 +302,5 @@ mod any {
         ]), 0..80), piece in 40usize..400) {
             compiled(&pieces.concat(), &cast(), piece, piece / 3);
         }
-    }
-}
-
-/// Prints what both built-ins make of the file that `PLICA_OUTLINE` names, and in which time.
-#[test]
-#[ignore = "measures"]
-fn measure_both_builtins() {
-    use crate::ingest::{Extractor, RecordInput};
-    let text = std::fs::read_to_string(std::env::var("PLICA_OUTLINE").unwrap()).unwrap();
-    let linked = memory(&text);
-    let entities: Vec<KnownEntity> = linked.iter().map(|(e, _)| e.clone()).collect();
-    let began = std::time::Instant::now();
-    let (schema, subjects) = compiled_with(&text, &entities, &linked, 30_000, 2_000);
-    let outline = began.elapsed();
-    let fields: usize = subjects.values().map(|s| s.fields.len()).sum();
-    let links: usize = subjects.values().map(|s| s.links.len()).sum();
-    let (mut at, mut chunks, mut time, mut all) = (0, 0, std::time::Duration::ZERO, Vec::new());
-    for chunk in crate::text::Chunker::default().chunks(&text) {
-        let place = at..at + chunk.len();
-        at = place.end;
-        let near: Vec<KnownEntity> =
-            linked.iter().filter(|(_, places)| places.contains(&place)).map(|(e, _)| e.clone()).collect();
-        let input =
-            RecordInput { document: "d", document_title: "", ordinal: chunks, title: "", text: chunk, entities: &near };
-        let began = std::time::Instant::now();
-        let records = Builtin.records(&input).unwrap();
-        time += began.elapsed();
-        chunks += 1;
-        all.extend(records);
-    }
-    println!(
-        "outline: {outline:?}, {} categories, {} subjects, {fields} values, {links} links",
-        schema.categories.len(),
-        subjects.len()
-    );
-    println!("records: {time:?}, {chunks} chunks, {} records", all.len());
-    for r in &all {
-        println!(
-            "  {} [{}] {} {} ({}): {} {:?} {}",
-            r.entity,
-            r.entity_type,
-            r.kind.name(),
-            r.label,
-            r.coarse,
-            r.value,
-            r.condition,
-            r.valid
-        );
     }
 }
