@@ -511,3 +511,26 @@ fn many_values_and_many_categories_are_taken_in_time() {
     }
     assert_eq!(writer.categories("d").unwrap().len(), 5_001);
 }
+
+#[test]
+fn lines_that_speak_of_text_to_come_wait_for_it_and_never_damage_an_index() {
+    let folder = Folder::new();
+    let document = r#"{"type":"document","doc":"d"}"#;
+    let subject = r#"{"type":"outline","doc":"d","path":["People","Anna"],"fields":[{"name":"a","value":"x","start":8,"end":12}]}"#;
+    let chunks = [r#"{"type":"chunk","doc":"d","text":"Anna we"}"#, r#"{"type":"chunk","doc":"d","text":"nt home."}"#];
+    let late = format!("{document}\n{}\n{subject}\n{}\n", chunks[0], chunks[1]);
+    let never = format!("{document}\n{subject}\n{}\n", chunks[0]);
+    let path = folder.path("late.plica");
+    let mut writer = Writer::create(&path, &Options::new()).unwrap();
+    import(&mut writer, late.as_bytes(), ImportOptions::new().commit_every(1)).unwrap();
+    let snapshot = Index::open(&path).unwrap().snapshot();
+    assert_sound(&snapshot);
+    assert_eq!(snapshot.stat().unwrap().subjects, 1);
+    let path = folder.path("never.plica");
+    let mut writer = Writer::create(&path, &Options::new()).unwrap();
+    let refused = import(&mut writer, never.as_bytes(), ImportOptions::new().commit_every(1));
+    assert!(matches!(refused, Err(Error::Line { line: 2, .. })), "{refused:?}");
+    let snapshot = Index::open(&path).unwrap().snapshot();
+    assert_sound(&snapshot);
+    assert_eq!(snapshot.stat().unwrap().subjects, 0);
+}
