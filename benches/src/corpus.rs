@@ -23,7 +23,7 @@ const LINKS: u32 = 6;
 /// Chunks that are kept in memory at most.
 const KEPT: usize = 200_000;
 /// Chunks that are looked at for the frequencies of terms.
-const SAMPLE: usize = 20_000;
+pub const SAMPLE: usize = 20_000;
 
 /// What a Zipf corpus is made by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,7 +14,7 @@ use std::hint::black_box;
 use std::path::Path;
 
 /// All workloads: a name, and what is counted.
-pub const ALL: [(&str, &str); 11] = [
+pub const ALL: [(&str, &str); 12] = [
     ("bm25-or", "top 10 of any of 2 to 4 common terms, 5,000 chunks, 20 questions, warm"),
     ("bm25-and", "top 10 of all of the same terms"),
     ("document", "fused search of a document of 1,000 chunks, 20 questions, warm"),
@@ -23,7 +23,8 @@ pub const ALL: [(&str, &str); 11] = [
     ("open", "open, and a snapshot, 20 times"),
     ("append", "one chunk appended and committed, 20 times"),
     ("tokenize", "tokens of 1 MiB"),
-    ("chunk", "chunks of 1 MiB"),
+    ("chunk", "chunks of 1 MiB of paragraphs"),
+    ("chunk-unbroken", "chunks of 1 MiB without a line break"),
     ("postings", "decode a list of 10,000 postings, 10 times"),
     ("import", "JSON lines of 1,000 chunks imported"),
 ];
@@ -47,7 +48,8 @@ pub fn prepare(folder: &Path) -> Result<()> {
     let path = folder.join("searched.plica");
     engine::bulk(&path, &corpus, engine::Channels::All, &mut Default::default())?;
     std::fs::copy(&path, folder.join("appended.plica"))?;
-    std::fs::write(folder.join("text"), (0..).map(|at| corpus.chunk(at)).scan(0, taken).collect::<String>())?;
+    let chunks: Vec<_> = (0..).map(|at| corpus.chunk(at)).scan(0, taken).collect();
+    std::fs::write(folder.join("text"), chunks.join("\n\n"))?;
     let mut lines = Vec::new();
     corpus.lines(0, &mut lines)?;
     std::fs::write(folder.join("lines"), lines)?;
@@ -93,7 +95,8 @@ pub fn run(name: &str, folder: &Path) -> Result<bool> {
         "open" => open(folder)?,
         "append" => append(folder)?,
         "tokenize" => tokenize(folder)?,
-        "chunk" => chunk(folder)?,
+        "chunk" => chunk(folder, false)?,
+        "chunk-unbroken" => chunk(folder, true)?,
         "postings" => postings()?,
         "import" => import(folder)?,
         _ => return Err(format!("there is no workload {name:?}").into()),
@@ -177,8 +180,11 @@ fn tokenize(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-fn chunk(folder: &Path) -> Result<()> {
-    let text = std::fs::read_to_string(folder.join("text"))?;
+fn chunk(folder: &Path, unbroken: bool) -> Result<()> {
+    let mut text = std::fs::read_to_string(folder.join("text"))?;
+    if unbroken {
+        text = text.replace("\n\n", " ");
+    }
     measured(|| black_box(plica::text::Chunker::new(250).chunks(&text).count()));
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! Opening a file, opening it and searching once, and `refresh` when nothing changed.
 //!
 //! Every sample opens the file anew and drops it; the page cache is warm, as after a restart of a process and not of the
-//! machine. The first search is for rare words, so that what grows with the size is the way to the answer and not the
+//! machine. The first search is for the rarest words, so that what grows with the size is the way to the answer and not the
 //! answer. *Flat* is taken as: at most 1.5 times what it is at the smallest size.
 
 use super::{Files, Run};
@@ -14,16 +14,16 @@ use crate::table::{Column, Row, Table, Target, micros};
 use crate::Result;
 use plica::Index;
 
-/// Shares of the terms of the first search.
-const VERY_RARE: std::ops::Range<f64> = 0.0..0.001;
-
 /// Medians of the smallest size: open, and open with a search.
 pub type Smallest = Option<[f64; 2]>;
 
 /// Times opening these files. `smallest` is what an earlier call gave.
 pub fn rows(run: &Run, table: &mut Table, files: &Files, smallest: Smallest) -> Result<[f64; 2]> {
     let corpus = &files.corpus;
-    let questions: Vec<Terms> = corpus.questions(VERY_RARE, 50);
+    let questions: Vec<Terms> = corpus.questions(0.0..2.5 / corpus.len().min(crate::corpus::SAMPLE) as f64, 50);
+    if questions.is_empty() {
+        return Err("no terms are rare enough for the rows of opening".into());
+    }
     let mut medians = [f64::NAN; 2];
     for (at, searching) in [false, true].into_iter().enumerate() {
         let questions = &questions;
