@@ -5,9 +5,9 @@ use super::snapshot::Snapshot;
 use super::view::inconsistent;
 use crate::search::Limits;
 use crate::{Error, Result};
-use plica_format::document::DocumentHead;
+use plica_format::document::{DocumentHead, DocumentState};
 use plica_format::fold::Children;
-use plica_format::key::{self, Field};
+use plica_format::key::{self, Field, INDEX_SCOPE};
 use plica_format::limits::FIRST_BLOCK_OFFSET;
 use plica_format::page::MemoryScope;
 use plica_format::state::Totals;
@@ -222,6 +222,9 @@ impl Snapshot {
         let mut entities = 0;
         self.each_row(|row| {
             limits.check()?;
+            if row.scope != INDEX_SCOPE && self.head_of(row.scope)?.state == DocumentState::Removed {
+                return Ok(());
+            }
             entities += 1;
             let wrong = |detail: String| inconsistent(format!("entity {}: {detail}", row.entity));
             let parts = self.view().parts(row)?;

@@ -20,7 +20,9 @@ impl Writer {
         let mut documents = Vec::new();
         for key in ids.into_keys() {
             let id = String::from_utf8_lossy(key.get(1..).unwrap_or_default()).into_owned();
-            if self.head(&id)?.is_some_and(|head| head.state == DocumentState::Live) {
+            if let Some(number) = self.standing(&id)?
+                && self.head_of(number)?.state == DocumentState::Live
+            {
                 documents.push(id);
             }
         }

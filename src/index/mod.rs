@@ -16,6 +16,7 @@ mod options;
 pub(crate) mod outline;
 mod reach;
 pub(crate) mod records;
+mod remove;
 mod snapshot;
 mod stat;
 mod tail;

@@ -55,7 +55,8 @@ struct Visible {
 impl Visible {
     fn new(reading: &Reading<'_>) -> Self {
         let state = reading.view.state;
-        let whole = state.totals.documents == u64::from(state.documents);
+        // What was removed is in no posting and no link.
+        let whole = state.staged == 0;
         Self { whole, passing: Default::default() }
     }
 
