@@ -11,7 +11,7 @@ use plica_format::limits::{CHUNK_BYTES, KEY_BYTES, METADATA_BYTES, SUMMARY_BYTES
 use std::collections::HashMap;
 
 /// A text block is written when its texts reach this many bytes: zstd gains little from more, and a read decodes it all.
-const TEXT_BLOCK_BYTES: usize = 16 << 10;
+pub(super) const TEXT_BLOCK_BYTES: usize = 16 << 10;
 
 /// A chunk to append.
 #[derive(Debug, Clone, Copy, Default)]

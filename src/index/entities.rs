@@ -63,18 +63,23 @@ impl Snapshot {
         Ok(found)
     }
 
-    /// Hands every record to `sink`, in the order of creation; with `document` only those of its memory, or, of an
-    /// index-wide memory, those linked to it.
+    /// Hands every record to `sink`, in the order of creation, where each document has a memory of its own by document in
+    /// the order of first appearance; with `document` only those of its memory, or, of an index-wide memory, those linked
+    /// to it.
     pub fn entities(&self, document: Option<&str>, mut sink: impl FnMut(Entity) -> Result<()>) -> Result<()> {
         match document {
             Some(document) => {
                 let head = self.head(document)?;
                 self.each_row_of(&head, |row| sink(self.entity_of(row)?))
             }
-            None => self.each_row(|row| {
-                let live = row.scope == INDEX_SCOPE || self.is_live(row.scope)?;
-                if live { sink(self.entity_of(row)?) } else { Ok(()) }
-            }),
+            None if self.parameters().memory == plica_format::page::MemoryScope::Index => {
+                self.each_row(|row| sink(self.entity_of(row)?))
+            }
+            None => {
+                let mut heads = self.heads()?;
+                heads.sort_unstable_by_key(|head| head.number);
+                heads.iter().try_for_each(|head| self.each_row_of(head, |row| sink(self.entity_of(row)?)))
+            }
         }
     }
 
@@ -111,10 +116,6 @@ impl Snapshot {
             }
         }
         Ok(())
-    }
-
-    fn is_live(&self, document: u32) -> Result<bool> {
-        Ok(self.view().head(document)?.is_some_and(|head| head.state == DocumentState::Live))
     }
 
     /// A record without its document and chunks.

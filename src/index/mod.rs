@@ -21,6 +21,7 @@ mod snapshot;
 mod stat;
 mod tail;
 mod tree;
+mod vacuum;
 pub(crate) mod view;
 mod writer;
 
@@ -35,4 +36,5 @@ pub use outline::{PageInput, PageSummarizer, TermSummarizer};
 pub use snapshot::{Chunk, Document, Snapshot};
 pub use stat::{Bytes, Calls, DocumentStat, Stat};
 pub use tree::{Entry, Page};
+pub use vacuum::{VacuumOptions, VacuumReport, vacuum};
 pub use writer::{Recovered, Writer};

@@ -215,7 +215,7 @@ impl<'a> View<'a> {
     }
 
     /// The rows of a column in the blocks of ids from `from` to `to`, segment by segment, oldest first.
-    fn rows<T>(
+    pub(super) fn rows<T>(
         &self,
         kind: u8,
         rows_a_block: u32,
