@@ -41,7 +41,7 @@ fn blocks(file: &[u8]) -> Vec<(BlockKind, Vec<u8>)> {
 fn shuffled(steps: &[Step], other: &[u8]) -> Vec<Step> {
     let mut out = Vec::new();
     for (at, step) in steps.iter().enumerate() {
-        if matches!(step, Step::Chunk { .. } | Step::Remove { .. }) {
+        if matches!(step, Step::Chunk { .. } | Step::Remove { .. } | Step::Replace { .. }) {
             out.push(step.clone());
             match other.get(at) {
                 Some(0) => out.push(Step::Commit),

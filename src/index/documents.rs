@@ -165,9 +165,17 @@ impl Writer {
         self.refresh_dictionary()
     }
 
-    /// Lets readers see a document from the next commit on.
+    /// Lets readers see a document from the next commit on; of one that is being replaced, the new one instead of the old
+    /// one.
     pub fn publish(&mut self, id: &str) -> Result<()> {
-        let number = self.number(id)?;
+        match self.replacing.get(id) {
+            Some(&number) => self.swap(id, number),
+            None => self.show(self.number(id)?),
+        }
+    }
+
+    /// Makes a staged document live.
+    pub(super) fn show(&mut self, number: u32) -> Result<()> {
         let open = self.open_document(number)?;
         if open.head.state == DocumentState::Staged {
             open.head.state = DocumentState::Live;

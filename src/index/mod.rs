@@ -17,6 +17,7 @@ pub(crate) mod outline;
 mod reach;
 pub(crate) mod records;
 mod remove;
+mod replacement;
 mod snapshot;
 mod stat;
 mod tail;

@@ -6,7 +6,7 @@ use crate::common::{Capitals, Folder, assert_sound, everything, sentences};
 use plica::ingest::{Reader, RecordUpdate};
 use plica::outline::{Field, Subject, Value};
 use plica::records::{RecordField, RecordQuery, VocabularyQuery};
-use plica::{Error, Index, NewChunk, Options, Snapshot, VacuumOptions, Writer};
+use plica::{Error, Index, MemoryScope, NewChunk, Options, Snapshot, VacuumOptions, Writer};
 use proptest::prelude::*;
 use std::fmt::Write as _;
 use std::path::PathBuf;
@@ -22,6 +22,11 @@ pub enum Step {
     Remove {
         document: u8,
     },
+    /// Two chunks take the place of a document; between them, where that can be, lie a commit and a new session.
+    Replace {
+        document: u8,
+        seed: u32,
+    },
     Commit,
     Reopen,
     Vacuum,
@@ -34,8 +39,7 @@ pub fn id(document: u8) -> String {
 pub fn append(writer: &mut Writer, document: u8, seed: u32) {
     let id = id(document);
     if writer.is_published(&id).unwrap().is_none() {
-        let title = "A title of some length. ".repeat(if seed.is_multiple_of(2) { 1 } else { 12 });
-        writer.add_document(&id, &title, r#"{"lang":"en"}"#).unwrap();
+        writer.add_document(&id, &title(seed), r#"{"lang":"en"}"#).unwrap();
         writer.publish(&id).unwrap();
     }
     let text = format!("{} unique{document}x{seed}", sentences(seed, 3));
@@ -57,6 +61,16 @@ pub fn append(writer: &mut Writer, document: u8, seed: u32) {
         let subject = Subject { name: format!("Subject {}", seed % 7), fields, ..Subject::default() };
         writer.add_subject(&id, &["People".to_owned()], &subject).unwrap();
     }
+}
+
+fn title(seed: u32) -> String {
+    "A title of some length. ".repeat(if seed.is_multiple_of(2) { 1 } else { 12 })
+}
+
+/// Begins to replace a document, or goes on with that, and appends a chunk.
+fn replace(writer: &mut Writer, document: u8, first: u32, seed: u32) {
+    writer.replace_document(&id(document), &title(first), r#"{"lang":"en"}"#).unwrap();
+    append(writer, document, seed);
 }
 
 trait NextOrdinal {
@@ -113,6 +127,24 @@ pub fn write(options: &Options, steps: &[Step]) -> (Folder, PathBuf, Snapshot) {
                 Some(_) => open.remove_document(&id(*document)).unwrap(),
                 None => assert!(open.remove_document(&id(*document)).is_err_and(is_missing)),
             },
+            &Step::Replace { document, seed } => {
+                replace(open, document, seed, seed);
+                if options.memory == MemoryScope::Document {
+                    open.commit().unwrap();
+                    let is_new = open.is_published(&id(document)).unwrap();
+                    assert_eq!(is_new, Some(false));
+                    drop(writer.take());
+                    let open = writer.insert(Writer::open_with(&path, options).unwrap());
+                    if open.is_published(&id(document)).unwrap() == Some(true) {
+                        replace(open, document, seed, seed + 1);
+                    } else {
+                        append(open, document, seed + 1);
+                    }
+                } else {
+                    append(open, document, seed + 1);
+                }
+                writer.as_mut().unwrap().publish(&id(document)).unwrap();
+            }
             Step::Commit => {
                 open.commit().unwrap();
             }
@@ -140,8 +172,11 @@ pub fn survivors(steps: &[Step]) -> Vec<Step> {
     let mut kept: Vec<Step> = Vec::new();
     for step in steps {
         match step {
-            Step::Remove { document: removed } => {
+            Step::Remove { document: removed } | Step::Replace { document: removed, .. } => {
                 kept.retain(|step| !matches!(step, Step::Chunk { document, .. } if document == removed));
+                if let &Step::Replace { document, seed } = step {
+                    kept.extend([seed, seed + 1].map(|seed| Step::Chunk { document, seed }));
+                }
             }
             step => kept.push(step.clone()),
         }
@@ -154,6 +189,7 @@ pub fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
         6 => (0u8..4, 0u32..40).prop_map(|(document, seed)| Step::Chunk { document, seed }),
         2 => (0u8..4).prop_map(|document| Step::Remove { document }),
+        2 => (0u8..4, 0u32..40).prop_map(|(document, seed)| Step::Replace { document, seed }),
         2 => Just(Step::Commit),
         1 => Just(Step::Reopen),
         1 => Just(Step::Vacuum),

@@ -15,6 +15,8 @@ mod ids;
 mod memory;
 mod outlines;
 mod terms;
+#[cfg(test)]
+mod tests;
 mod walk;
 
 use super::flush::level_of;
