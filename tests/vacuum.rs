@@ -250,3 +250,55 @@ fn an_empty_index_can_be_vacuumed() {
     writer.commit().unwrap();
     assert_sound(&Index::open(&path).unwrap().snapshot());
 }
+
+#[test]
+fn a_writer_that_waited_for_a_vacuum_writes_to_the_new_file() {
+    let folder = Folder::new();
+    let path = index(&folder);
+    let writer = Writer::open(&path).unwrap();
+    let waiting = std::thread::spawn({
+        let path = path.clone();
+        move || {
+            let options = Options::new().busy_timeout(std::time::Duration::from_secs(60));
+            let mut writer = Writer::open_with(&path, &options).unwrap();
+            append(&mut writer, 3, 3);
+            writer.commit().unwrap()
+        }
+    });
+    writer.vacuum(&plica::Limits::default()).unwrap();
+    // Commit 1 is the vacuum's.
+    assert_eq!(waiting.join().unwrap(), 2);
+    let snapshot = Index::open(&path).unwrap().snapshot();
+    assert_sound(&snapshot);
+    assert_eq!(snapshot.documents().unwrap().len(), 2);
+}
+
+const KILLED: &str = "PLICA_TEST_VACUUM";
+
+#[test]
+fn a_vacuum_that_is_killed_at_any_moment_leaves_the_old_file_or_the_new_one() {
+    if let Some(path) = std::env::var_os(KILLED) {
+        loop {
+            vacuum(&path, &VacuumOptions::new().busy_timeout(std::time::Duration::from_secs(60))).unwrap();
+        }
+    }
+    let folder = Folder::new();
+    let path = index(&folder);
+    let before = everything(&Index::open(&path).unwrap().snapshot());
+    for delay in 0..25 {
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "a_vacuum_that_is_killed_at_any_moment_leaves_the_old_file_or_the_new_one"])
+            .env(KILLED, &path)
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(std::time::Duration::from_micros(20_000 + delay * 731));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let snapshot = Index::open(&path).unwrap().snapshot();
+        assert_sound(&snapshot);
+        assert!(everything(&snapshot) == before, "after {delay}");
+    }
+    vacuum(&path, &VacuumOptions::new()).unwrap();
+    assert!(!folder.path(".a.plica.vacuum").exists());
+}
