@@ -11,6 +11,7 @@ use plica::format::limits::FIRST_BLOCK_OFFSET;
 use plica::{Index, MemoryScope, Options, Query, Refreshed, VacuumOptions, Writer, vacuum};
 use proptest::prelude::*;
 use std::path::Path;
+use std::sync::OnceLock;
 
 const FILE: [u8; 16] = *b"one and the same";
 
@@ -219,6 +220,38 @@ fn a_damaged_file_is_left_as_it_is() {
     let error = vacuum(&path, &VacuumOptions::new()).unwrap_err();
     assert!(error.is_damage(), "{error}");
     assert!(std::fs::read(&path).unwrap() == bytes && !folder.path(".a.plica.vacuum").exists());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn of_any_bytes_a_vacuum_makes_the_same_answers_or_an_error(
+        flips in prop::collection::vec((any::<prop::sample::Index>(), 1u8..), 1..4),
+        cut in prop::option::of(any::<prop::sample::Index>()),
+    ) {
+        static SOUND: OnceLock<(Vec<u8>, String)> = OnceLock::new();
+        let folder = Folder::new();
+        let path = folder.path("a.plica");
+        let (bytes, before) = SOUND.get_or_init(|| {
+            let path = index(&folder);
+            (std::fs::read(&path).unwrap(), everything(&Index::open(&path).unwrap().snapshot()))
+        });
+        let mut bytes = bytes.clone();
+        for (at, change) in flips {
+            let at = FIRST_BLOCK_OFFSET as usize + at.index(bytes.len() - FIRST_BLOCK_OFFSET as usize);
+            bytes[at] ^= change;
+        }
+        if let Some(cut) = cut {
+            bytes.truncate(cut.index(bytes.len()));
+        }
+        std::fs::write(&path, &bytes).unwrap();
+        match vacuum(&path, &VacuumOptions::new()) {
+            // What was changed was dead.
+            Ok(_) => prop_assert!(everything(&Index::open(&path).unwrap().snapshot()) == *before),
+            Err(error) => prop_assert!(!error.to_string().is_empty()),
+        }
+    }
 }
 
 #[cfg(unix)]

@@ -2,12 +2,13 @@
 
 use super::open::not_found;
 use super::snapshot::Snapshot;
-use super::view::inconsistent;
+use super::view::{damaged_value, inconsistent};
 use crate::dictionary::MergeCursor;
 use crate::{Error, Result};
 use plica_format::document::{DocumentHead, DocumentState};
 use plica_format::entity::EntityRow;
 use plica_format::key::{self, INDEX_SCOPE, ROWS_A_BLOCK};
+use std::ops::ControlFlow;
 
 /// A record of the entity memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,11 +76,14 @@ impl Snapshot {
             None if self.parameters().memory == plica_format::page::MemoryScope::Index => {
                 self.each_row(|row| sink(self.entity_of(row)?))
             }
-            None => {
-                let mut heads = self.heads()?;
-                heads.sort_unstable_by_key(|head| head.number);
-                heads.iter().try_for_each(|head| self.each_row_of(head, |row| sink(self.entity_of(row)?)))
-            }
+            None => self.view().dictionary.each_newest(&[key::DOCUMENT], b"", |found, value| {
+                let number = key::first_number(found).unwrap_or_default();
+                let head = DocumentHead::decode(number, value).map_err(damaged_value(key::DOCUMENT))?;
+                if head.state == DocumentState::Live {
+                    self.each_row_of(&head, |row| sink(self.entity_of(row)?))?;
+                }
+                Ok(ControlFlow::Continue(()))
+            }),
         }
     }
 

@@ -316,3 +316,84 @@ impl Writer {
         Ok(tokens)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::dictionary::{Dictionary, MergeCursor, load_value};
+    use crate::index::view::read_postings;
+    use crate::{Index, Limits, NewChunk, Options, Writer};
+    use plica_format::key::Field;
+    use plica_format::postings::{Posting, PostingValue};
+    use std::collections::BTreeMap;
+
+    /// For each term of texts: postings less tombstones over all segments, and tombstones.
+    fn counted(dictionary: &Dictionary) -> BTreeMap<Vec<u8>, (i64, u64)> {
+        let mut counts: BTreeMap<Vec<u8>, (i64, u64)> = BTreeMap::new();
+        let mut cursor = MergeCursor::new(dictionary, &dictionary.segments, &[Field::Text.kind()]).unwrap();
+        while let Some(key) = cursor.key().filter(|key| key[0] == Field::Text.kind()) {
+            let (sum, tombstones) = counts.entry(key.clone()).or_default();
+            cursor
+                .take(&key, |leaf, stored| {
+                    load_value(&dictionary.blocks, leaf, stored, |value| {
+                        let mut postings: Vec<Posting> = Vec::new();
+                        let value = PostingValue::decode(value).unwrap();
+                        read_postings(dictionary, &value, 0, u32::MAX, &mut postings)?;
+                        for posting in postings {
+                            *sum += if posting.frequency > 0 { 1 } else { -1 };
+                            *tombstones += u64::from(posting.frequency == 0);
+                        }
+                        Ok(())
+                    })
+                })
+                .unwrap();
+        }
+        counts
+    }
+
+    #[test]
+    fn postings_less_tombstones_are_the_chunks_that_have_a_term_at_every_commit() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.plica");
+        let mut writer = Writer::create(&path, &Options::new().fanout(2)).unwrap();
+        let mut met = 0;
+        for at in 0..160u32 {
+            let id = format!("d{}", at % 7);
+            if writer.is_published(&id).unwrap().is_none() {
+                writer.add_document(&id, "", "").unwrap();
+                writer.publish(&id).unwrap();
+            }
+            for chunk in 0..2 {
+                let text = format!("word{} word{} common", (at * 3 + chunk) % 11, at % 5);
+                writer.append_chunk(&id, &NewChunk::text(&text)).unwrap();
+            }
+            if at % 4 == 3 {
+                writer.remove_document(&format!("d{}", at * 5 % 7)).unwrap_or_default();
+            }
+            // Merges that stop after any key, and go on later.
+            writer.merge_budget = Some(u64::from(at % 3) * 400);
+            writer.commit().unwrap();
+            let snapshot = Index::open(&path).unwrap().snapshot();
+            let view = snapshot.view();
+            let mut tombstones = 0;
+            for (key, (sum, taken)) in counted(view.dictionary) {
+                let term = std::str::from_utf8(&key[1..]).unwrap();
+                let live = view.postings(Field::Text, term, 0, u32::MAX).unwrap();
+                assert_eq!(live.len() as i64, sum, "{term} after step {at}");
+                for posting in live {
+                    let place = view.place(posting.id).unwrap();
+                    assert_eq!(snapshot.head_of(place.document).unwrap().state, super::DocumentState::Live);
+                }
+                tombstones += taken;
+            }
+            met = met.max(tombstones);
+            if at % 40 == 39 {
+                let report = snapshot.check(&Limits::default()).unwrap();
+                assert!(report.findings.is_empty(), "{:#?}", report.findings);
+            }
+        }
+        assert!(met > 0, "no tombstone was ever written");
+        writer.vacuum(&Limits::default()).unwrap();
+        let snapshot = Index::open(&path).unwrap().snapshot();
+        assert!(counted(snapshot.view().dictionary).values().all(|&(sum, tombstones)| sum > 0 && tombstones == 0));
+    }
+}

@@ -90,9 +90,10 @@ impl LockedFile {
         let action = "create";
         match std::fs::symlink_metadata(&path) {
             Ok(metadata) => {
-                if metadata.is_file() {
-                    let left = OpenOptions::new().read(true).write(true).open(&path);
-                    drop(Self::lock(left.map_err(Error::io(action, Some(&path)))?, path.clone(), LOCK_PATIENCE)?);
+                if metadata.is_file()
+                    && let Ok(left) = OpenOptions::new().read(true).write(true).open(&path)
+                {
+                    drop(Self::lock(left, path.clone(), LOCK_PATIENCE)?);
                 }
                 std::fs::remove_file(&path).map_err(Error::io("remove", Some(&path)))?;
             }
