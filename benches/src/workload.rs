@@ -196,7 +196,7 @@ fn postings() -> Result<()> {
         })
         .collect();
     let mut bytes = Vec::new();
-    encode(&list, &mut bytes)?;
+    encode(&list, None, &mut bytes)?;
     let mut out = Vec::with_capacity(list.len());
     measured(|| {
         (0..10).try_for_each(|_| {
