@@ -12,7 +12,7 @@ use crate::corpus::{COMMON, RARE, Terms};
 use crate::engine::{self, plica_top10};
 use crate::peer::fts5::Fts5;
 use crate::peer::tantivy::Tantivy;
-use crate::table::{Column, Row, Table, Target, micros, segments, short};
+use crate::table::{Column, Row, Table, Target, micros, segments};
 use plica::Snapshot;
 use roaring::RoaringBitmap;
 use std::collections::{HashMap, HashSet};
@@ -164,7 +164,12 @@ fn and(bitmaps: &HashMap<String, RoaringBitmap>, terms: &Terms) -> u64 {
     found.map_or(0, |found| found.len())
 }
 
-/// The median of a list of figures as text, for rows that tell nothing else.
+/// Median and late quantiles as text.
 pub fn told_micros(times: &Times) -> String {
-    format!("{}, 99 % {}, 99.9 % {}", micros(times.median()), short(times.quantile(0.99)), short(times.quantile(0.999)))
+    format!(
+        "{}, 99 % {}, 99.9 % {}",
+        micros(times.median()),
+        micros(times.quantile(0.99)),
+        micros(times.quantile(0.999))
+    )
 }
