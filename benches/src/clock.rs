@@ -141,7 +141,16 @@ pub fn pin(cores: impl IntoIterator<Item = usize>) -> bool {
 
 /// A counter of `/proc/self/io`: `wchar` (bytes handed to write calls), `rchar` (bytes got from read calls).
 pub fn io_counter(name: &str) -> Option<u64> {
-    let counters = std::fs::read_to_string("/proc/self/io").ok()?;
+    counter("/proc/self/io", name)
+}
+
+/// As [`io_counter`], of this thread alone: for where a peer's threads work beside it.
+pub fn thread_io_counter(name: &str) -> Option<u64> {
+    counter("/proc/thread-self/io", name)
+}
+
+fn counter(path: &str, name: &str) -> Option<u64> {
+    let counters = std::fs::read_to_string(path).ok()?;
     counters.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": ")?.trim().parse().ok())
 }
 

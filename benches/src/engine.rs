@@ -76,9 +76,9 @@ pub fn import(path: &Path, lines: impl std::io::BufRead, watch: &mut Stopwatch) 
     Ok(())
 }
 
-/// Appends the chunks of a corpus one a commit, each with four entities, and the summaries that it completes: the worst
-/// history that a file of these chunks can have.
-pub fn history(path: &Path, corpus: &Corpus) -> Result<()> {
+/// Appends the chunks of a corpus, each with four entities, and the summaries that it completes: with one commit a chunk,
+/// which is the worst history that a file of these chunks can have, or with one commit for all.
+pub fn history(path: &Path, corpus: &Corpus, one_a_chunk: bool) -> Result<()> {
     let mut writer = Writer::create(path, &options())?;
     let mut random = Random::new(11);
     for (document, range) in corpus.documents().iter().enumerate() {
@@ -87,9 +87,12 @@ pub fn history(path: &Path, corpus: &Corpus) -> Result<()> {
         writer.publish(&id)?;
         for at in range.clone() {
             append(&mut writer, document, &corpus.chunk(at), &mut random)?;
-            writer.commit()?;
+            if one_a_chunk {
+                writer.commit()?;
+            }
         }
     }
+    writer.commit()?;
     Ok(())
 }
 

@@ -6,8 +6,16 @@
 use std::fmt::Write;
 
 /// The columns of values, in the order in which they are printed.
-pub const COLUMNS: [&str; 8] =
-    ["Plica vacuumed", "Plica as built", "Plica, worst history", "tantivy", "FTS5 / SQLite", "redb", "heed", "raw floor"];
+pub const COLUMNS: [&str; 8] = [
+    "Plica vacuumed",
+    "Plica as built",
+    "Plica, worst history",
+    "tantivy",
+    "FTS5 / SQLite",
+    "redb",
+    "heed",
+    "raw floor",
+];
 
 /// Index of a column of [`COLUMNS`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -151,6 +159,11 @@ pub fn short(value: f64) -> String {
 /// Microseconds, in the unit that reads best.
 pub fn micros(value: f64) -> String {
     if value >= 1000.0 { format!("{} ms", short(value / 1000.0)) } else { format!("{} µs", short(value)) }
+}
+
+/// How many segments, to stand behind a figure.
+pub fn segments(count: usize) -> String {
+    format!("({count} segment{})", if count == 1 { "" } else { "s" })
 }
 
 /// Bytes, in the unit that reads best.

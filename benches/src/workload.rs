@@ -29,8 +29,10 @@ pub const ALL: [(&str, &str); 12] = [
     ("import", "JSON lines of 1,000 chunks imported"),
 ];
 
-/// Chunks of the file that is searched.
-const CHUNKS: usize = 5000;
+/// Chunks of the file that is searched, and of the text that is chunked, when instructions are counted.
+pub const CHUNKS: usize = 5000;
+/// Documents of that file.
+const DOCUMENTS: usize = 5;
 
 /// What is counted. The name is what callgrind is told.
 #[inline(never)]
@@ -38,30 +40,39 @@ pub fn measured<T>(work: impl FnOnce() -> T) -> T {
     black_box(work())
 }
 
-fn corpus() -> Corpus {
-    Corpus::zipf(Shape { words: 100, vocabulary: 50_000, ..Shape::new(CHUNKS) })
+fn made(chunks: usize) -> Corpus {
+    Corpus::zipf(Shape { chunks, words: 100, vocabulary: 50_000, document: chunks / DOCUMENTS })
 }
 
-/// Builds the files that the workloads need.
-pub fn prepare(folder: &Path) -> Result<()> {
-    let corpus = corpus();
+/// The corpus of prepared files.
+fn corpus(folder: &Path) -> Result<Corpus> {
+    Ok(made(std::fs::read_to_string(folder.join("chunks"))?.parse()?))
+}
+
+/// Builds the files that the workloads need; a test takes fewer chunks than a count.
+pub fn prepare(folder: &Path, chunks: usize) -> Result<()> {
+    std::fs::write(folder.join("chunks"), chunks.to_string())?;
+    let corpus = made(chunks);
     let path = folder.join("searched.plica");
     engine::bulk(&path, &corpus, engine::Channels::All, &mut Default::default())?;
     std::fs::copy(&path, folder.join("appended.plica"))?;
-    let chunks: Vec<_> = (0..).map(|at| corpus.chunk(at)).scan(0, taken).collect();
-    std::fs::write(folder.join("text"), chunks.join("\n\n"))?;
+    let bytes = (1 << 20) * chunks / CHUNKS;
+    let mut text = String::new();
+    for at in 0.. {
+        let chunk = corpus.chunk(at);
+        if text.len() + chunk.len() > bytes {
+            break;
+        }
+        text.push_str(&chunk);
+        text.push_str("\n\n");
+    }
+    std::fs::write(folder.join("text"), text)?;
     let mut lines = Vec::new();
     corpus.lines(0, &mut lines)?;
     std::fs::write(folder.join("lines"), lines)?;
     let terms: Vec<String> = corpus.questions(COMMON, 20).iter().map(|terms| terms.join(" ")).collect();
     std::fs::write(folder.join("questions"), terms.join("\n"))?;
     records(&folder.join("records.plica"))
-}
-
-/// Chunks up to 1 MiB.
-fn taken<'a>(bytes: &mut usize, chunk: std::borrow::Cow<'a, str>) -> Option<std::borrow::Cow<'a, str>> {
-    *bytes += chunk.len();
-    (*bytes <= 1 << 20).then_some(chunk)
 }
 
 fn records(path: &Path) -> Result<()> {
@@ -110,7 +121,7 @@ fn questions(folder: &Path) -> Result<Vec<Vec<String>>> {
 }
 
 fn search(folder: &Path, all: bool) -> Result<bool> {
-    let (corpus, questions) = (corpus(), questions(folder)?);
+    let (corpus, questions) = (corpus(folder)?, questions(folder)?);
     let snapshot = engine::open(&folder.join("searched.plica"))?;
     let ask = || questions.iter().try_for_each(|terms| engine::plica_top10(&snapshot, &corpus, terms, all).map(drop));
     ask()?;
@@ -129,7 +140,8 @@ fn document(folder: &Path) -> Result<()> {
 
 fn alias(folder: &Path) -> Result<()> {
     let snapshot = engine::open(&folder.join("searched.plica"))?;
-    let (id, given) = (document_id(1), corpus().entities(1, 1000));
+    let corpus = corpus(folder)?;
+    let (id, given) = (document_id(1), corpus.entities(1, corpus.len() / DOCUMENTS));
     let aliases: Vec<&str> = given.iter().take(200).map(|given| given.entity.aliases[0].as_str()).collect();
     let ask = || aliases.iter().try_for_each(|alias| engine::chunks_of_alias(&snapshot, &id, alias).map(|_| ()));
     ask()?;
@@ -154,8 +166,8 @@ fn open(folder: &Path) -> Result<()> {
 
 fn append(folder: &Path) -> Result<()> {
     let mut writer = Writer::open_with(folder.join("appended.plica"), &engine::options())?;
-    let (corpus, mut random) = (corpus(), Random::new(5));
-    let texts: Vec<_> = (0..21).map(|at| corpus.chunk(CHUNKS + at).into_owned()).collect();
+    let (corpus, mut random) = (corpus(folder)?, Random::new(5));
+    let texts: Vec<_> = (0..21).map(|at| corpus.chunk(corpus.len() + at).into_owned()).collect();
     let mut add = |texts: &[String]| {
         texts.iter().try_for_each(|text| {
             engine::append(&mut writer, 4, text, &mut random)?;
@@ -219,7 +231,7 @@ mod tests {
     #[test]
     fn every_workload_runs() {
         let folder = tempfile::tempdir().unwrap();
-        super::prepare(folder.path()).unwrap();
+        super::prepare(folder.path(), 500).unwrap();
         for (name, _) in super::ALL {
             let ran = super::run(name, folder.path()).unwrap();
             assert!(ran || name == "bm25-and", "{name}");

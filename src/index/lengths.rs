@@ -1,11 +1,12 @@
-//! How many tokens each chunk has, kept where it was asked for.
+//! How many tokens each chunk has, and where it is, kept where it was asked for.
 //!
-//! A search scores thousands of chunks and needs of each no more than its length. The rows of a block of chunks are
-//! decoded once, and their lengths kept as plain numbers for as long as the snapshot lives: four bytes a chunk, of those
-//! blocks alone that some search has touched.
+//! A search scores thousands of chunks and needs of each no more than its length; of the best also document and ordinal.
+//! The rows of a block of chunks are decoded once and kept as plain numbers for as long as the snapshot lives: twelve
+//! bytes a chunk, of those blocks alone that some search has touched.
 
 use super::view::{View, inconsistent};
 use crate::Result;
+use plica_format::chunk::Place;
 use plica_format::key::PLACES_A_BLOCK;
 use std::sync::OnceLock;
 
@@ -14,8 +15,14 @@ const BLOCK: usize = PLACES_A_BLOCK as usize;
 /// Stands for the length of a chunk that has no place.
 pub(crate) const MISSING: u32 = u32::MAX;
 
-/// Lengths of one block of chunks.
-pub(crate) type LengthBlock = [u32; BLOCK];
+/// The rows of one block of chunks.
+#[derive(Debug)]
+pub(crate) struct LengthBlock {
+    /// Tokens of each chunk, [`MISSING`] where there is none.
+    pub(crate) tokens: [u32; BLOCK],
+    documents: [u32; BLOCK],
+    ordinals: [u32; BLOCK],
+}
 
 /// Blocks whose cells are allocated together.
 const CELLS: u32 = 4096;
@@ -35,7 +42,7 @@ fn cells<T>(count: u32) -> Box<[OnceLock<T>]> {
 }
 
 impl Lengths {
-    /// The lengths of a block of chunks, [`MISSING`] where there is none.
+    /// The rows of a block of chunks.
     pub(crate) fn block(&self, view: View<'_>, block: u32) -> Result<&LengthBlock> {
         // The chunk count is not proven: at most 2^32 / 256 / 4096 cells here, and 4096 for each range that is touched.
         let ranges = self.ranges.get_or_init(|| cells(view.state.chunks.div_ceil(PLACES_A_BLOCK).div_ceil(CELLS)));
@@ -47,20 +54,28 @@ impl Lengths {
             return Ok(lengths);
         }
         let first = block * PLACES_A_BLOCK;
-        let mut lengths = Box::new([MISSING; BLOCK]);
+        let mut rows = Box::new(LengthBlock { tokens: [MISSING; BLOCK], documents: [0; BLOCK], ordinals: [0; BLOCK] });
         for place in view.places(first, first.saturating_add(PLACES_A_BLOCK - 1))? {
-            if let Some(length) = lengths.get_mut((place.chunk % PLACES_A_BLOCK) as usize) {
-                *length = place.tokens;
-            }
+            let at = (place.chunk % PLACES_A_BLOCK) as usize;
+            rows.tokens[at] = place.tokens;
+            rows.documents[at] = place.document;
+            rows.ordinals[at] = place.ordinal;
         }
-        Ok(cell.get_or_init(|| lengths))
+        Ok(cell.get_or_init(|| rows))
     }
 
     /// The length of a chunk.
     pub(crate) fn of(&self, view: View<'_>, chunk: u32) -> Result<u32> {
-        match self.block(view, chunk / PLACES_A_BLOCK)?.get((chunk % PLACES_A_BLOCK) as usize) {
-            Some(&MISSING) | None => Err(inconsistent(format!("the place of chunk {chunk} is missing"))),
-            Some(&length) => Ok(length),
+        Ok(self.place(view, chunk)?.tokens)
+    }
+
+    /// The place of a chunk.
+    pub(crate) fn place(&self, view: View<'_>, chunk: u32) -> Result<Place> {
+        let rows = self.block(view, chunk / PLACES_A_BLOCK)?;
+        let at = (chunk % PLACES_A_BLOCK) as usize;
+        match rows.tokens[at] {
+            MISSING => Err(inconsistent(format!("the place of chunk {chunk} is missing"))),
+            tokens => Ok(Place { chunk, document: rows.documents[at], ordinal: rows.ordinals[at], tokens }),
         }
     }
 }

@@ -8,7 +8,7 @@ use crate::{Error, Result};
 use plica_format::chunk::Place;
 use plica_format::document::{DocumentHead, DocumentState};
 use plica_format::entity::{EntityRow, SummaryRow};
-use plica_format::key::{INDEX_SCOPE, PLACES_A_BLOCK, ROWS_A_BLOCK};
+use plica_format::key::{INDEX_SCOPE, ROWS_A_BLOCK};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -62,7 +62,6 @@ pub(super) struct Reading<'a> {
     pub(super) terms: &'a [String],
     pub(super) fanout: u32,
     heads: RefCell<HashMap<u32, Arc<DocumentHead>>>,
-    places: RefCell<HashMap<u32, Rc<Vec<Place>>>>,
     rows: RefCell<HashMap<u32, Rc<Vec<EntityRow>>>>,
     summaries: RefCell<HashMap<u32, Rc<Vec<SummaryRow>>>>,
     /// Documents that readers see and the filter lets through, or not.
@@ -78,7 +77,6 @@ impl<'a> Reading<'a> {
             terms,
             fanout: u32::from(snapshot.parameters().fanout),
             heads: RefCell::default(),
-            places: RefCell::default(),
             rows: RefCell::default(),
             summaries: RefCell::default(),
             taken: RefCell::default(),
@@ -157,22 +155,7 @@ impl<'a> Reading<'a> {
 
     /// The place of a chunk.
     pub(super) fn place(&self, chunk: u32) -> Result<Place> {
-        let block = chunk / PLACES_A_BLOCK;
-        let known = self.places.borrow().get(&block).cloned();
-        let places = match known {
-            Some(places) => places,
-            None => {
-                let first = block * PLACES_A_BLOCK;
-                let places = Rc::new(self.view.places(first, first.saturating_add(PLACES_A_BLOCK - 1))?);
-                self.places.borrow_mut().insert(block, Rc::clone(&places));
-                places
-            }
-        };
-        places
-            .binary_search_by_key(&chunk, |place| place.chunk)
-            .ok()
-            .and_then(|at| places.get(at).copied())
-            .ok_or_else(|| inconsistent(format!("the place of chunk {chunk} is missing")))
+        self.snapshot.lengths().place(self.view, chunk)
     }
 
     /// The row of an entity.

@@ -48,7 +48,7 @@ fn main() -> Result<ExitCode> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("INSTRUCTIONS.md");
     let mut kept = kept(&std::fs::read_to_string(&path).unwrap_or_default());
     let folder = tempfile::tempdir()?;
-    workload::prepare(folder.path())?;
+    workload::prepare(folder.path(), workload::CHUNKS)?;
     let mut worse = 0;
     println!("| workload | instructions | kept | change |\n|---|---|---|---|");
     for (name, _) in workload::ALL {

@@ -68,7 +68,9 @@ fn main() -> plica::Result<()> {
             let start = Instant::now();
             let mut at = snapshot.outline("d", &["Subjects".to_owned()])?;
             let (mut read, mut bytes) = (2.0, at.text().len());
-            while let Some(entry) = at.entries.iter().rev().find(|entry| number_of(&entry.range.0) <= number_of(&wanted)) {
+            while let Some(entry) =
+                at.entries.iter().rev().find(|entry| number_of(&entry.range.0) <= number_of(&wanted))
+            {
                 if entry.kind == EntryKind::Subject {
                     assert_eq!(entry.title, wanted);
                     break;

@@ -8,7 +8,7 @@ use super::{Files, Run};
 use crate::clock::{Call, interleaved};
 use crate::corpus::document_id;
 use crate::peer::keyvalue::{Floor, Heed, Redb, Sqlite, get};
-use crate::table::{Column, Row, Table, Target, micros};
+use crate::table::{Column, Row, Table, Target, micros, segments};
 use crate::{Random, Result, engine};
 use roaring::RoaringBitmap;
 use std::collections::BTreeMap;
@@ -35,10 +35,7 @@ pub fn rows(run: &Run, table: &mut Table, files: &Files) -> Result<()> {
     let pairs: Vec<(Vec<u8>, RoaringBitmap)> = sets.into_iter().collect();
     crate::clock::shuffle(&mut asked, &mut Random::new(3));
     asked.truncate(QUESTIONS);
-    let keys: Vec<Vec<u8>> = asked
-        .iter()
-        .map(|(id, alias)| Ok(key(id[1..].parse()?, alias)))
-        .collect::<Result<_>>()?;
+    let keys: Vec<Vec<u8>> = asked.iter().map(|(id, alias)| Ok(key(id[1..].parse()?, alias))).collect::<Result<_>>()?;
 
     let redb = Redb::open(&run.path("alias.redb")?)?;
     redb.fill(&pairs)?;
@@ -70,8 +67,8 @@ pub fn rows(run: &Run, table: &mut Table, files: &Files) -> Result<()> {
     let times = interleaved(asked.len(), run.rounds, run.limit, &mut calls)?;
     drop(calls);
     let [plica, of_redb, of_heed, of_sqlite, of_floor] = [0, 1, 2, 3, 4].map(|at| times[at].median());
-    let segments = |snapshot| Ok::<_, crate::Result<()>>(engine::segments(snapshot).unwrap_or_default());
-    let told = |median, snapshot| format!("{} ({} segments)", micros(median), segments(snapshot).unwrap_or_default());
+    let told =
+        |median, snapshot| format!("{} {}", micros(median), segments(engine::segments(snapshot).unwrap_or_default()));
     // One segment is what the target is about: a vacuumed file where there is one.
     let judged = times.get(5).map_or(plica, |times| times.median());
     table.push(

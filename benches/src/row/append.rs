@@ -3,11 +3,11 @@
 //! Plica appends a chunk with entities and summaries; right before or after, in turns, the floor writes and syncs as many
 //! bytes as that commit wrote, at the end of a file beside it. tantivy, SQLite (write-ahead log, full sync) and redb (the
 //! text under a number, no index) append the text alone, in the same rounds as long as their fewer samples last. The
-//! bytes of a commit are counted by the system (`wchar`), so that what is rewritten counts as well.
+//! bytes of a commit are counted by the system (`wchar` of this thread), so that what is rewritten counts as well.
 
 use super::search::told_micros;
 use super::{Files, Run};
-use crate::clock::{Times, io_counter};
+use crate::clock::{Times, thread_io_counter};
 use crate::corpus::{Corpus, Shape};
 use crate::peer::{copy, fts5::Fts5, keyvalue::Redb, tantivy::Tantivy};
 use crate::table::{Column, Row, Table, Target, bytes};
@@ -43,13 +43,13 @@ pub fn rows(run: &Run, table: &mut Table, files: &Files) -> Result<()> {
     let mut sizes = Vec::new();
     for at in 0..SAMPLES + 10 {
         let text = chunk(at);
-        let before = io_counter("wchar").unwrap_or_default();
+        let before = thread_io_counter("wchar").unwrap_or_default();
         let own = timed(|| {
             engine::append(&mut writer, last, &text, &mut random)?;
             writer.commit()?;
             Ok(())
         })?;
-        let written = io_counter("wchar").unwrap_or_default() - before;
+        let written = thread_io_counter("wchar").unwrap_or_default() - before;
         let block = vec![0x5A; written as usize];
         let raw = timed(|| {
             floor.write_all(&block)?;

@@ -4,8 +4,9 @@
 //! The clock runs in the calls of the engine measured, not while texts are made. Plica takes texts, entities and
 //! summaries, ready-made, twice: as JSON lines in memory, and by the calls of its writer; and once the texts alone, as
 //! the peers do. tantivy and SQLite take the texts alone. Processor time is told beside wall time, since on a machine
-//! that others use it is the steadier of the two; the ratio that is judged is of wall time. A run on two cores counts
-//! only if more than 1.8 of them were busy.
+//! that others use it is the steadier of the two: the ratio of wall times is judged where the core was busy with the
+//! measurement for 85 % of the time or more, else that of processor times. A run on two cores counts only if more than
+//! 1.8 of them were busy.
 
 use super::{Files, Run, count};
 use crate::clock::{Stopwatch, io_counter, pin};
@@ -15,6 +16,11 @@ use crate::table::{Column, Row, Table, Target, short};
 use crate::{Result, engine};
 use std::io::{Read, Write};
 use std::time::Instant;
+
+/// Cores busy below which others had the core as well.
+const ALONE: f64 = 0.85;
+/// Cores busy from which a run on two counts.
+const BOTH: f64 = 1.8;
 
 /// Times building and gives the files.
 pub fn rows(run: &Run, table: &mut Table) -> Result<Files> {
@@ -52,15 +58,17 @@ pub fn rows(run: &Run, table: &mut Table) -> Result<Files> {
     engine::import(&imported, lines.as_slice(), &mut of_lines)?;
 
     let row = |what: &str| Row::new(format!("{what}, {}, one core, chunks a second", run.label(chunks)));
-    let peers = |row: Row| {
-        row.cell(Column::Tantivy, speed(chunks, of_tantivy)).cell(Column::Sqlite, speed(chunks, of_fts5))
-    };
+    let peers =
+        |row: Row| row.cell(Column::Tantivy, speed(chunks, of_tantivy)).cell(Column::Sqlite, speed(chunks, of_fts5));
     let judged = |row: Row, own: Stopwatch, target: Option<Target>| {
-        let of = |other: Stopwatch| other.wall.as_secs_f64() / own.wall.as_secs_f64();
+        let wall = of_tantivy.wall.as_secs_f64() / own.wall.as_secs_f64();
+        let cpu = of_tantivy.cpu.as_secs_f64() / own.cpu.as_secs_f64();
+        // Where others had the core, wall time says how long they had it.
+        let shared = own.cores().min(of_tantivy.cores()) < ALONE;
         row.cell(Column::Built, speed(chunks, own))
-            .ratio("× tantivy", of(of_tantivy), target)
-            .ratio("× tantivy by processor time", of_tantivy.cpu.as_secs_f64() / own.cpu.as_secs_f64(), None)
-            .ratio("× FTS5", of(of_fts5), None)
+            .ratio("× tantivy", wall, target.filter(|_| !shared))
+            .ratio("× tantivy by processor time", cpu, target.filter(|_| shared))
+            .ratio("× FTS5", of_fts5.wall.as_secs_f64() / own.wall.as_secs_f64(), None)
     };
     table.push(judged(peers(row("bulk: three channels from JSON lines")), of_lines, Some(Target::Least(1.0))));
     if let Some(watch) = of_writer {
@@ -110,13 +118,13 @@ fn two_cores(run: &Run, table: &mut Table, lines: &[u8], one: (Stopwatch, Stopwa
     }
     let gain = |one: Stopwatch, two: Stopwatch| one.wall.as_secs_f64() / two.wall.as_secs_f64();
     let cell = |watch: Stopwatch| {
-        let counts = if watch.cores() > 1.8 { "counts" } else { "does not count" };
+        let counts = if watch.cores() > BOTH { "counts" } else { "does not count" };
         format!("{}, {} cores busy: {counts}", speed(chunks, watch), short(watch.cores()))
     };
     let row = Row::new(format!("bulk: three channels from JSON lines, {}, both cores", run.label(chunks)))
         .cell(Column::Built, cell(of_lines))
         .cell(Column::Tantivy, cell(of_tantivy))
-        .ratio("× its one core", gain(one.0, of_lines), Some(Target::Least(1.05)))
+        .ratio("× its one core", gain(one.0, of_lines), Some(Target::Least(1.05)).filter(|_| of_lines.cores() > BOTH))
         .ratio("× tantivy's both", gain(of_tantivy, of_lines), None);
     table.push(row);
     super::remove(&run.folder.join("two.plica"))?;

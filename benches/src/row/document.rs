@@ -27,7 +27,8 @@ pub fn rows(run: &Run, table: &mut Table, files: &Files) -> Result<()> {
     write(corpus, document, &questions, folder)?;
     let python = run.python.as_deref().map(|python| bm25s(python, folder)).transpose()?;
 
-    let mut row = Row::new(format!("fused search of a document of {} chunks, {}", super::count(chunks), run.label(corpus.len())));
+    let mut row =
+        Row::new(format!("fused search of a document of {} chunks, {}", super::count(chunks), run.label(corpus.len())));
     for (column, path) in [(Column::Built, Some(&files.plica)), (Column::Vacuumed, files.vacuumed.as_ref())] {
         let Some(path) = path else { continue };
         let snapshot = engine::open(path)?;
@@ -48,7 +49,10 @@ pub fn rows(run: &Run, table: &mut Table, files: &Files) -> Result<()> {
         let (fused, text) = (times[0].median(), times[1].median());
         let name = if column == Column::Built { "" } else { ", vacuumed" };
         row = row
-            .cell(column, format!("{}, text alone {} ({segments} segments)", micros(fused), micros(text)))
+            .cell(
+                column,
+                format!("{}, text alone {} {}", micros(fused), micros(text), crate::table::segments(segments)),
+            )
             .ratio(format!("ms{name}"), fused / 1000.0, Some(Target::Most(0.5)))
             .ratio(format!("of the text channel{name}"), fused / text, Some(Target::Most(2.5)));
         if let Some(python) = python {
@@ -71,8 +75,7 @@ fn questions(corpus: &Corpus, document: usize) -> Vec<String> {
         .map(|_| {
             let chunk = corpus.chunk(range.start + (random.next() % range.len() as u64) as usize);
             let words: Vec<&str> = chunk.split_whitespace().collect();
-            let mut asked: Vec<&str> =
-                (0..4).map(|_| words[(random.next() % words.len() as u64) as usize]).collect();
+            let mut asked: Vec<&str> = (0..4).map(|_| words[(random.next() % words.len() as u64) as usize]).collect();
             let given = &entities[random.zipf(entities.len() as u32) as usize];
             asked.push(&given.entity.aliases[0]);
             asked.join(" ")

@@ -7,11 +7,11 @@
 //! validation of structures is in the difference of the two searches, not in this share.
 
 use super::{Files, Run};
+use crate::Result;
 use crate::clock::{Times, io_counter};
 use crate::corpus::COMMON;
 use crate::engine::{self, plica_top10};
 use crate::table::{Column, Row, Table, Target, bytes, micros, short};
-use crate::Result;
 use plica::{Index, ReadOptions, SourceKind};
 use std::time::Instant;
 
@@ -51,7 +51,11 @@ pub fn rows(run: &Run, table: &mut Table, files: &Files) -> Result<()> {
             )
             .cell(
                 Column::Floor,
-                format!("crc32fast of as many bytes: {} ({} GiB/s)", micros(checking), short(throughput * 1e6 / 1.073e9)),
+                format!(
+                    "crc32fast of as many bytes: {} ({} GiB/s)",
+                    micros(checking),
+                    short(throughput * 1e6 / 1.073e9)
+                ),
             )
             .ratio("checksums' share of the cold search", checking / cold.median(), Some(Target::Most(0.1)))
             .ratio("cold / again", cold.median() / again.median(), None),

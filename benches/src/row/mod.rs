@@ -75,7 +75,11 @@ pub fn files(run: &Run, corpus: Corpus) -> Result<Files> {
     let name = |what: &str| run.path(&format!("{}-{what}", corpus.len()));
     let (plica, tantivy, fts5) = (name("bulk.plica")?, name("tantivy")?, name("fts5.sqlite")?);
     let mut watch = Default::default();
-    engine::bulk(&plica, &corpus, engine::Channels::All, &mut watch)?;
+    match &run.sources {
+        // Whole novels are read by the built-in model; the first chunks of them get channels that are made up.
+        Some(sources) if corpus.len() == run.corpus.len() => engine::read(&plica, sources, &mut watch)?,
+        _ => engine::bulk(&plica, &corpus, engine::Channels::All, &mut watch)?,
+    }
     peer::tantivy::build(&tantivy, &corpus, 1, peer::tantivy::Store::Default, &mut watch)?;
     peer::fts5::build(&fts5, &corpus, &mut watch)?;
     Files::over(run, corpus, plica, tantivy, fts5)

@@ -5,13 +5,13 @@
 //! answer. *Flat* is taken as: at most 1.5 times what it is at the smallest size.
 
 use super::{Files, Run};
+use crate::Result;
 use crate::clock::{Call, interleaved};
 use crate::corpus::Terms;
 use crate::engine::{self, plica_top10};
 use crate::peer::fts5::Fts5;
 use crate::peer::tantivy::Tantivy;
 use crate::table::{Column, Row, Table, Target, micros};
-use crate::Result;
 use plica::Index;
 
 /// Medians of the smallest size: open, and open with a search.
@@ -58,7 +58,7 @@ pub fn rows(run: &Run, table: &mut Table, files: &Files, smallest: Smallest) -> 
         let what = if searching { "open and a first search" } else { "open" };
         let segments = engine::segments(&engine::open(&files.plica)?)?;
         let mut row = Row::new(format!("{what}, {}, page cache warm", run.label(corpus.len())))
-            .cell(Column::Built, format!("{} ({segments} segments)", micros(own)))
+            .cell(Column::Built, format!("{} {}", micros(own), crate::table::segments(segments)))
             .maybe(Column::Vacuumed, vacuumed.map(micros))
             .cell(Column::Tantivy, format!("{} (1 segment)", micros(tantivy)))
             .cell(Column::Sqlite, micros(sqlite))

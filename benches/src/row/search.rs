@@ -6,13 +6,13 @@
 //! may change places.
 
 use super::{Files, Run};
+use crate::Result;
 use crate::clock::{Call, Times, interleaved};
 use crate::corpus::{COMMON, RARE, Terms};
 use crate::engine::{self, plica_top10};
 use crate::peer::fts5::Fts5;
 use crate::peer::tantivy::Tantivy;
-use crate::table::{Column, Row, Table, Target, micros, short};
-use crate::Result;
+use crate::table::{Column, Row, Table, Target, micros, segments};
 use plica::Snapshot;
 use roaring::RoaringBitmap;
 use std::collections::{HashMap, HashSet};
@@ -60,14 +60,17 @@ fn row(
             snapshots.push((name, engine::open(path)?));
         }
     }
-    let (bulk, merged, fts5) = (Tantivy::open(&files.tantivy)?, Tantivy::open(&files.merged)?, Fts5::open(&files.fts5)?);
+    let (bulk, merged, fts5) =
+        (Tantivy::open(&files.tantivy)?, Tantivy::open(&files.merged)?, Fts5::open(&files.fts5)?);
     let bitmaps = if all { bitmaps(files, &questions) } else { HashMap::new() };
 
     let (mut names, mut calls): (Vec<(&'static str, Option<usize>)>, Vec<Call<'_>>) = (Vec::new(), Vec::new());
     let questions = &questions;
     for (name, snapshot) in &snapshots {
         names.push((name, Some(engine::segments(snapshot)?)));
-        calls.push(Box::new(move |at| Ok(plica_top10(snapshot, corpus, &questions[at], all)?.len() as u64)));
+        calls.push(Box::new(move |at| {
+            Ok(plica_top10(snapshot, corpus, &questions[at], all)?.len() as u64)
+        }));
     }
     for (name, index) in [("tantivy", &bulk), ("merged", &merged)] {
         names.push((name, Some(index.segments())));
@@ -95,8 +98,7 @@ fn told(what: String, measured: &[Measured], least: f64) -> Row {
     let of = |name: &str| measured.iter().find(|of| of.name == name);
     let cell = |name: &str| {
         of(name).map(|of| match of.segments {
-            Some(1) => format!("{} (1 segment)", micros(of.times.median())),
-            Some(segments) => format!("{} ({segments} segments)", micros(of.times.median())),
+            Some(count) => format!("{} {}", micros(of.times.median()), segments(count)),
             None => micros(of.times.median()),
         })
     };
@@ -159,7 +161,12 @@ fn and(bitmaps: &HashMap<String, RoaringBitmap>, terms: &Terms) -> u64 {
     found.map_or(0, |found| found.len())
 }
 
-/// The median of a list of figures as text, for rows that tell nothing else.
+/// Median and late quantiles as text.
 pub fn told_micros(times: &Times) -> String {
-    format!("{}, 99 % {}, 99.9 % {}", micros(times.median()), short(times.quantile(0.99)), short(times.quantile(0.999)))
+    format!(
+        "{}, 99 % {}, 99.9 % {}",
+        micros(times.median()),
+        micros(times.quantile(0.99)),
+        micros(times.quantile(0.999))
+    )
 }

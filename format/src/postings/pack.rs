@@ -10,12 +10,8 @@ use super::BLOCK_POSTINGS;
 
 /// Lanes of a full block.
 const LANES: usize = 4;
-/// Numbers of a lane.
-const ROWS: usize = BLOCK_POSTINGS / LANES;
 /// Bits of a word.
 const WORD_BITS: usize = 32;
-/// Number of a word's highest bit.
-const TOP_BIT: u32 = 31;
 
 /// Bits that `number` needs; 0 for 0.
 pub(super) fn width(number: u32) -> u8 {
@@ -92,29 +88,54 @@ pub(super) fn unpack(bytes: &[u8], count: usize, width: u8, out: &mut [u32; BLOC
 
 /// Unpacks four lanes; answers all numbers or-ed.
 fn unpack_lanes(bytes: &[u8], width: u8, out: &mut [u32; BLOCK_POSTINGS]) -> Option<u32> {
-    // A zero row at the end, so that the row after a number's last can always be read.
-    let mut words = [[0u32; LANES]; ROWS + 1];
-    let (groups, _) = bytes.as_chunks::<{ 4 * LANES }>();
-    for (words, group) in words.iter_mut().zip(groups) {
-        let (group, _) = group.as_chunks::<4>();
-        for (word, bytes) in words.iter_mut().zip(group) {
+    // One copy of the loop for each width, so that every shift and mask in it is a constant.
+    macro_rules! of_width {
+        ($($width:literal)*) => {
+            match width {
+                $($width => lanes::<$width>(bytes, out),)*
+                _ => None,
+            }
+        };
+    }
+    of_width!(1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32)
+}
+
+/// [`unpack_lanes`] of one width.
+fn lanes<const WIDTH: usize>(bytes: &[u8], out: &mut [u32; BLOCK_POSTINGS]) -> Option<u32> {
+    let mask = u32::MAX >> (WORD_BITS as u32).saturating_sub(WIDTH as u32);
+    let mut rows = bytes.as_chunks::<{ 4 * LANES }>().0.iter().map(|row| {
+        let mut words = [0u32; LANES];
+        for (word, bytes) in words.iter_mut().zip(row.as_chunks::<4>().0) {
             *word = u32::from_le_bytes(*bytes);
         }
-    }
-    let mask = u32::MAX >> (WORD_BITS as u32).saturating_sub(u32::from(width));
+        words
+    });
     let mut seen = [0u32; LANES];
-    let mut at = 0usize;
+    let mut low = rows.next()?;
+    // The lowest bit of the next number in its word.
+    let mut shift = 0u32;
     for row in out.as_chunks_mut::<LANES>().0 {
-        let (word, shift) = (at / WORD_BITS, (at % WORD_BITS) as u32);
-        let low = words.get(word)?;
-        let high = words.get(word.saturating_add(1))?;
-        // Shifted in two steps, as a shift by 32 is none.
-        let up = TOP_BIT.saturating_sub(shift);
-        for (((number, seen), low), high) in row.iter_mut().zip(&mut seen).zip(low).zip(high) {
-            *number = (low >> shift | (high << 1) << up) & mask;
-            *seen |= *number;
+        let end = shift.saturating_add(WIDTH as u32);
+        if end as usize > WORD_BITS {
+            let high = rows.next()?;
+            let up = (WORD_BITS as u32).saturating_sub(shift);
+            for (((number, seen), low), high) in row.iter_mut().zip(&mut seen).zip(&low).zip(&high) {
+                *number = (low >> shift | high << up) & mask;
+                *seen |= *number;
+            }
+            low = high;
+            shift = end.saturating_sub(WORD_BITS as u32);
+        } else {
+            for ((number, seen), low) in row.iter_mut().zip(&mut seen).zip(&low) {
+                *number = low >> shift & mask;
+                *seen |= *number;
+            }
+            shift = end;
+            if end as usize == WORD_BITS {
+                low = rows.next().unwrap_or_default();
+                shift = 0;
+            }
         }
-        at = at.saturating_add(usize::from(width));
     }
     let [a, b, c, d] = seen;
     Some(a | b | c | d)

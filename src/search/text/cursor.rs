@@ -264,6 +264,12 @@ impl<'a> Cursor<'a> {
         Ok((ids.get(self.at..).unwrap_or_default(), frequencies.get(self.at..).unwrap_or_default()))
     }
 
+    /// The ids of the block at hand from the place of the last [`Cursor::seek`] on.
+    pub(super) fn rest_of_ids(&mut self) -> Result<&[u32]> {
+        self.read_ids()?;
+        Ok(self.buffer.ids().get(self.at..).unwrap_or_default())
+    }
+
     fn read_frequencies(&mut self) -> Result<()> {
         if !self.has_frequencies
             && let Some(block) = self.blocks.get(self.block)

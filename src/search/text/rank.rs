@@ -113,24 +113,28 @@ impl<'a> Ranking<'a> {
         }
     }
 
-    /// The length of a chunk.
-    pub(super) fn length(&mut self, chunk: u32) -> Result<u32> {
+    /// The lengths of the block of chunks that a chunk lies in.
+    fn lengths(&mut self, chunk: u32) -> Result<&'a LengthBlock> {
         let number = chunk / PLACES_A_BLOCK;
-        let block = match self.block {
-            Some((known, block)) if known == number => block,
-            _ => {
-                let block = self.lengths.block(self.view, number)?;
-                self.block = Some((number, block));
-                block
-            }
-        };
-        match block.get((chunk % PLACES_A_BLOCK) as usize) {
-            Some(&MISSING) | None => Err(inconsistent(format!("the place of chunk {chunk} is missing"))),
-            Some(&length) => Ok(length),
+        if let Some((known, block)) = self.block
+            && known == number
+        {
+            return Ok(block);
+        }
+        let block = self.lengths.block(self.view, number)?;
+        self.block = Some((number, block));
+        Ok(block)
+    }
+
+    /// The length of a chunk.
+    fn length(&mut self, chunk: u32) -> Result<u32> {
+        match self.lengths(chunk)?.tokens[(chunk % PLACES_A_BLOCK) as usize] {
+            MISSING => Err(inconsistent(format!("the place of chunk {chunk} is missing"))),
+            length => Ok(length),
         }
     }
 
-    /// Writes an approximate score of one term in each of `chunks` to `out`.
+    /// Writes an approximate score of one term in each of `chunks`, which ascend, to `out`.
     pub(super) fn approximate(
         &mut self,
         term: usize,
@@ -138,8 +142,19 @@ impl<'a> Ranking<'a> {
         frequencies: &[u32],
         out: &mut [f32],
     ) -> Result<()> {
-        for (length, &chunk) in out.iter_mut().zip(chunks) {
-            *length = self.length(chunk)? as f32;
+        // Chunks of one block of lengths after another; one without a length scores next to nothing.
+        let mut at = 0;
+        while let Some(&chunk) = chunks.get(at) {
+            let lengths = &self.lengths(chunk)?.tokens;
+            let last = chunk | (PLACES_A_BLOCK - 1);
+            let end = match chunks.last() {
+                Some(&behind) if behind <= last => chunks.len(),
+                _ => at + chunks[at..].partition_point(|&chunk| chunk <= last),
+            };
+            for (length, &chunk) in out[at..end].iter_mut().zip(&chunks[at..end]) {
+                *length = lengths[(chunk % PLACES_A_BLOCK) as usize] as f32;
+            }
+            at = end;
         }
         let Some(term) = self.terms.get(term) else { return Ok(()) };
         let (scale, base) = (term.scale, (self.bm25.k1 * (1.0 - self.bm25.b)) as f32);
