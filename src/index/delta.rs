@@ -1,5 +1,7 @@
 //! What a writer has added since the last flush, in memory, typed by how it merges.
 
+use super::term_lists::TermLists;
+use crate::text::{TermCounts, TermHasher};
 use plica_format::chunk::{Place, TextRow};
 use plica_format::entity::EntityRow;
 use plica_format::key::Field;
@@ -10,6 +12,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 const ENTRY_BYTES: usize = 64;
 /// The same of a value: key and value are allocated apart.
 const VALUE_BYTES: usize = 160;
+/// The same of a set: its key and the first node of its tree are allocated apart.
+const SET_BYTES: usize = 192;
+/// The same of a text row.
+const TEXT_ROW_BYTES: usize = 192;
 
 /// Additions that are not in a segment yet.
 #[derive(Debug, Default)]
@@ -18,8 +24,8 @@ pub(crate) struct Delta {
     pub(super) values: BTreeMap<Vec<u8>, Vec<u8>>,
     /// Id sets, by their key without the piece number.
     pub(super) sets: BTreeMap<Vec<u8>, BTreeSet<u32>>,
-    /// Postings of each field: by term, then by id.
-    pub(super) postings: [HashMap<Box<str>, BTreeMap<u32, u32>>; 5],
+    /// Postings of all fields.
+    pub(super) postings: TermLists,
     /// Places of new chunks.
     pub(super) places: BTreeMap<u32, Place>,
     /// Texts of new chunks whose block is written.
@@ -30,19 +36,29 @@ pub(crate) struct Delta {
     pub(super) summary_rows: BTreeMap<u32, u32>,
     /// By how much the counts of records change, by their key.
     pub(super) counts: HashMap<Vec<u8>, i64>,
-    /// Estimate of the memory taken.
+    /// Estimate of the memory taken, postings apart.
     bytes: usize,
 }
 
 impl Delta {
+    /// A delta without additions, whose terms are hashed by `hasher`.
+    pub(super) fn new(hasher: TermHasher) -> Self {
+        Self { postings: TermLists::new(hasher), ..Self::default() }
+    }
+
+    /// Whether what was added has to be written out before anything else is.
+    pub(super) fn is_full(&self, budget_bytes: usize) -> bool {
+        self.bytes() > budget_bytes || self.postings.is_full()
+    }
+
     /// Estimate of the memory taken, in bytes.
     pub(crate) fn bytes(&self) -> usize {
-        self.bytes
+        self.bytes + self.postings.bytes()
     }
 
     /// Whether nothing was added.
     pub(crate) fn is_empty(&self) -> bool {
-        self.bytes == 0
+        self.bytes() == 0
     }
 
     /// Sets a value.
@@ -70,7 +86,7 @@ impl Delta {
                 ids.insert(id);
             }
             None => {
-                self.bytes += set.len() + ENTRY_BYTES;
+                self.bytes += set.len() + SET_BYTES;
                 self.sets.insert(set, BTreeSet::from([id]));
             }
         }
@@ -78,24 +94,20 @@ impl Delta {
 
     /// Sets the frequency of a term in a unit; 0 takes the term away.
     pub(crate) fn post(&mut self, field: Field, term: &str, unit: u32, frequency: u32) {
-        let Some(terms) = self.postings.get_mut(field as usize) else { return };
-        self.bytes += 12;
-        match terms.get_mut(term) {
-            Some(postings) => {
-                postings.insert(unit, frequency);
-            }
-            None => {
-                self.bytes += term.len() + 2 * ENTRY_BYTES;
-                terms.insert(term.into(), BTreeMap::from([(unit, frequency)]));
-            }
+        let hash = self.postings.hasher().hash(term.as_bytes());
+        self.postings.post(field, term.as_bytes(), hash, unit, frequency);
+    }
+
+    /// Sets the frequencies of all terms of a unit, which were counted with the hasher of this delta.
+    pub(crate) fn post_all(&mut self, field: Field, unit: u32, counts: &TermCounts) {
+        for (term, hash, count) in counts.iter() {
+            self.postings.post(field, term, hash, unit, count);
         }
     }
 
     /// The frequencies of a term in the units from `from` to `to`.
     pub(crate) fn postings(&self, field: Field, term: &str, from: u32, to: u32, out: &mut Vec<Posting>) {
-        if let Some(postings) = self.postings.get(field as usize).and_then(|terms| terms.get(term)) {
-            out.extend(postings.range(from..=to).map(|(&id, &frequency)| Posting { id, frequency }));
-        }
+        self.postings.read(field, term.as_bytes(), (from, to), out);
     }
 
     /// Adds a chunk's place.
@@ -106,7 +118,7 @@ impl Delta {
 
     /// Adds a chunk's text row.
     pub(crate) fn put_text(&mut self, row: TextRow) {
-        self.bytes += 2 * ENTRY_BYTES + row.external_id.as_ref().map_or(0, String::len);
+        self.bytes += TEXT_ROW_BYTES + row.external_id.as_ref().map_or(0, String::len);
         self.texts.insert(row.chunk, row);
     }
 

@@ -2,13 +2,14 @@
 
 use super::tail::{NodeId, Tail};
 use super::writer::{OpenDocument, Writer, totals_of};
+use crate::text::{TermCounter, TermCounts};
 use crate::{Error, Result};
 use plica_format::block::{BlockKind, Reference};
 use plica_format::chunk::{Place, TextRow};
 use plica_format::document::{DocumentHead, DocumentState, INLINE_TITLE_BYTES, Information};
 use plica_format::key::{self, Field};
 use plica_format::limits::{CHUNK_BYTES, KEY_BYTES, METADATA_BYTES, SUMMARY_BYTES, TITLE_BYTES};
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 /// A text block is written when its texts reach this many bytes: zstd gains little from more, and a read decodes it all.
 const TEXT_BLOCK_BYTES: usize = 16 << 10;
@@ -262,11 +263,9 @@ impl Writer {
 
     /// Posts the terms of texts that are one unit, and gives its token count.
     pub(super) fn post_text(&mut self, field: Field, unit: u32, texts: &[&str]) -> u32 {
-        let (counts, tokens) = count_terms(texts);
-        for (term, count) in counts {
-            self.delta.post(field, &term, unit, count);
-        }
-        tokens
+        let counts = self.counter.count(texts);
+        self.delta.post_all(field, unit, &counts);
+        counts.tokens()
     }
 
     /// Writes the texts that wait as one block.
@@ -317,14 +316,14 @@ impl Writer {
         // The unit of a level-1 summary is the first chunk that it covers.
         let unit = open.tail.chunks_of(self.view(), node)?.first().copied();
         let unit = unit.ok_or_else(|| super::view::inconsistent("a level-1 node without chunks"))?;
-        let (old, old_tokens) = before.as_deref().map(|text| count_terms(&[text])).unwrap_or_default();
-        let (new, new_tokens) = count_terms(&[text]);
-        for term in old.keys().filter(|term| !new.contains_key(*term)) {
+        let old = self.counter.count(before.as_slice().iter().map(String::as_str).collect::<Vec<_>>().as_slice());
+        let new = self.counter.count(&[text]);
+        let kept: HashSet<&str> = if before.is_some() { new.terms().collect() } else { HashSet::new() };
+        for term in old.terms().filter(|term| !kept.contains(term)) {
             self.delta.post(Field::Summary, term, unit, 0);
         }
-        for (term, count) in new {
-            self.delta.post(Field::Summary, &term, unit, count);
-        }
+        self.delta.post_all(Field::Summary, unit, &new);
+        let (old_tokens, new_tokens) = (old.tokens(), new.tokens());
         self.delta.put_summary_row(unit, new_tokens);
         open.head.summaries += u32::from(before.is_none());
         open.head.summary_tokens = open.head.summary_tokens - u64::from(old_tokens) + u64::from(new_tokens);
@@ -414,21 +413,8 @@ pub(crate) fn chain(before: &[u8; 32], text: &str) -> [u8; 32] {
 
 /// How often each term stands in texts that are one unit (the texts are joined by a space), and how many tokens there
 /// are.
-pub(super) fn count_terms(texts: &[&str]) -> (HashMap<String, u32>, u32) {
-    let mut counts: HashMap<String, u32> = HashMap::new();
-    let mut tokens = 0u32;
-    for text in texts {
-        crate::text::for_each_token(text, &mut |token: &str| {
-            tokens += 1;
-            match counts.get_mut(token) {
-                Some(count) => *count += 1,
-                None => {
-                    counts.insert(token.to_owned(), 1);
-                }
-            }
-        });
-    }
-    (counts, tokens)
+pub(super) fn count_terms(texts: &[&str]) -> TermCounts {
+    TermCounter::default().count(texts)
 }
 
 /// A varint that is a whole value.

@@ -1,5 +1,6 @@
 //! From a delta in memory to a segment in the file.
 
+use super::delta::Delta;
 use super::writer::{Writer, recount, totals_of};
 use crate::dictionary::{SegmentBuilder, store_value};
 use crate::store::StoreWriter;
@@ -35,7 +36,8 @@ pub(super) fn flush(writer: &mut Writer) -> Result<()> {
     }
     super::records::write_counts(writer)?;
     let start = writer.store.end();
-    let mut delta = std::mem::take(&mut writer.delta);
+    let hasher = writer.counter.hasher().clone();
+    let mut delta = std::mem::replace(&mut writer.delta, Delta::new(hasher));
     let store = &mut writer.store;
     let mut segment = SegmentBuilder::new();
     for kind in [
@@ -122,15 +124,18 @@ pub(super) fn flush(writer: &mut Writer) -> Result<()> {
             Some(key::Merge::Postings | key::Merge::Standing) | None => {}
         }
     }
-    for (field, terms) in Field::ALL.into_iter().zip(&mut delta.postings) {
-        let mut terms: Vec<_> = std::mem::take(terms).into_iter().collect();
-        terms.sort_by(|a, b| a.0.cmp(&b.0));
-        for (term, postings) in terms {
-            let postings: Vec<Posting> =
-                postings.into_iter().map(|(id, frequency)| Posting { id, frequency }).collect();
+    let mut postings: Vec<Posting> = Vec::new();
+    let mut key = Vec::new();
+    for field in Field::ALL {
+        for (term, list) in delta.postings.sorted(field) {
+            postings.clear();
+            list.read_into(&mut postings);
             let value = encode_postings(store, &postings)?;
             let stored = store_value(store, &value)?;
-            segment.push(store, &key::named(field.kind(), term.as_bytes()), &stored)?;
+            key.clear();
+            key.push(field.kind());
+            key.extend_from_slice(term);
+            segment.push(store, &key, &stored)?;
         }
     }
     // Kinds behind the postings, in the order of their numbers.

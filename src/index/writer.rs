@@ -11,6 +11,7 @@ use super::view::View;
 use super::{flush, merge};
 use crate::dictionary::{Dictionary, PageCache, SegmentView};
 use crate::store::{self, Head, StoreWriter};
+use crate::text::TermCounter;
 use crate::{Error, Result};
 use plica_format::chunk::TextRow;
 use plica_format::document::{DocumentHead, DocumentState};
@@ -89,6 +90,8 @@ pub struct Writer {
     pub(super) parameters: Parameters,
     pub(super) options: Options,
     pub(super) state: IndexState,
+    /// Counts the terms of units; its hasher is the delta's, too.
+    pub(super) counter: TermCounter,
     pub(super) delta: Delta,
     pub(super) texts: TextBuffer,
     pub(super) open: BTreeMap<u32, OpenDocument>,
@@ -143,6 +146,7 @@ impl Writer {
         let cache = Arc::new(PageCache::default());
         let dictionary = dictionary(&mut store, &state, &cache)?;
         let committed_end = store.end();
+        let counter = TermCounter::default();
         let options = Options {
             fanout: parameters.fanout,
             chunk_words: parameters.chunk_words,
@@ -154,7 +158,8 @@ impl Writer {
             parameters,
             options,
             state,
-            delta: Delta::default(),
+            delta: Delta::new(counter.hasher().clone()),
+            counter,
             texts: TextBuffer::default(),
             open: BTreeMap::new(),
             outlines: BTreeMap::new(),
@@ -250,7 +255,7 @@ impl Writer {
     /// Drops what was added since the last commit.
     pub fn rollback(&mut self) -> Result<()> {
         self.store.rollback()?;
-        self.delta = Delta::default();
+        self.delta = Delta::new(self.counter.hasher().clone());
         self.texts = TextBuffer::default();
         self.open.clear();
         self.outlines.clear();
@@ -271,7 +276,8 @@ impl Writer {
     /// Flushes where the memory budget is reached.
     pub(super) fn flush_if_full(&mut self) -> Result<()> {
         let pages: usize = self.open.len() * 1024;
-        if self.delta.bytes() + self.texts.raw.len() + pages + self.outline_bytes() > self.options.memory_budget_bytes {
+        let others = self.texts.raw.len() + pages + self.outline_bytes();
+        if self.delta.is_full(self.options.memory_budget_bytes.saturating_sub(others)) {
             self.flush()?;
         }
         Ok(())
