@@ -134,6 +134,18 @@ impl<'a> PostingList<'a> {
         }
     }
 
+    /// Whether a frequency is 0; of a list in blocks the widths tell.
+    pub fn has_tombstones(&self) -> Result<bool, FormatError> {
+        match &self.0 {
+            Form::Plain(list) => {
+                let mut postings = Vec::with_capacity(PLAIN_POSTINGS);
+                list.read_into(0, u32::MAX, &mut postings)?;
+                Ok(postings.iter().any(|posting| posting.frequency == 0))
+            }
+            Form::Blocks(list) => Ok(list.has_tombstones()),
+        }
+    }
+
     /// Appends the postings with ids from `from` to `to_inclusive`, by ascending id. Blocks outside are not touched;
     /// those that are read are checked. On an error `out` may hold part of the range.
     pub fn read_into(&self, from: u32, to_inclusive: u32, out: &mut Vec<Posting>) -> Result<(), FormatError> {

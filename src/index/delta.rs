@@ -2,10 +2,12 @@
 
 use super::term_lists::TermLists;
 use crate::text::{TermCounts, TermHasher};
+use parking_lot::Mutex;
 use plica_format::chunk::{Place, TextRow};
 use plica_format::entity::EntityRow;
-use plica_format::key::Field;
+use plica_format::key::{self, DOCUMENT_ID, Field, INDEX_SCOPE};
 use plica_format::postings::Posting;
+use plica_format::state::IndexState;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Rough cost of a map entry besides its key and value, for the memory budget.
@@ -36,14 +38,46 @@ pub(crate) struct Delta {
     pub(super) summary_rows: BTreeMap<u32, u32>,
     /// By how much the counts of records change, by their key.
     pub(super) counts: HashMap<Vec<u8>, i64>,
+    /// Numbers of documents, chunks and entities that were given before this delta began: the segments hold nothing of
+    /// others.
+    documents: u32,
+    chunks: u32,
+    entities: u32,
+    /// The document that was asked for last, by its id: bulk work asks for one again and again. Forgotten whenever the
+    /// number of any id changes.
+    last_document: Mutex<Option<(String, u32)>>,
     /// Estimate of the memory taken, postings apart.
     bytes: usize,
 }
 
 impl Delta {
-    /// A delta without additions, whose terms are hashed by `hasher`.
-    pub(super) fn new(hasher: TermHasher) -> Self {
-        Self { postings: TermLists::new(hasher), ..Self::default() }
+    /// A delta without additions above the segments of `state`, whose terms are hashed by `hasher`.
+    pub(super) fn new(hasher: TermHasher, state: &IndexState) -> Self {
+        let (documents, chunks, entities) = (state.documents, state.chunks, state.entities);
+        Self { postings: TermLists::new(hasher), documents, chunks, entities, ..Self::default() }
+    }
+
+    /// Whether all that there is of a key is in this delta, because what it speaks of was given its number since the delta
+    /// began: no segment need be looked at.
+    pub(super) fn is_new(&self, key: &[u8]) -> bool {
+        let first = |bound: u32| key::first_number(key).is_some_and(|number| number >= bound && number != INDEX_SCOPE);
+        match key.first().copied().unwrap_or_default() {
+            key::DOCUMENT | key::ENTITY_NAME | key::ENTITY_ALIAS | key::DOCUMENT_ENTITIES | key::OUTLINE => {
+                first(self.documents)
+            }
+            key::EXTERNAL_ID => key::last_number(key).is_some_and(|document| document >= self.documents),
+            key::CHUNK_ENTITIES => first(self.chunks),
+            key::ENTITY_PART | key::ENTITY_CHUNKS | key::ENTITY_DESCRIPTION => first(self.entities),
+            _ => false,
+        }
+    }
+
+    /// The same of the postings of the units from `from` on.
+    pub(super) fn is_new_unit(&self, field: Field, from: u32) -> bool {
+        match field {
+            Field::Text | Field::Summary => from >= self.chunks,
+            Field::Name | Field::Aliases | Field::Descriptions => from >= self.entities,
+        }
     }
 
     /// Whether what was added has to be written out before anything else is.
@@ -61,8 +95,21 @@ impl Delta {
         self.bytes() == 0
     }
 
+    /// The number of the document with this id, where that was the last to be [noted](Self::note_document).
+    pub(super) fn last_document(&self, id: &str) -> Option<u32> {
+        self.last_document.lock().as_ref().filter(|(last, _)| last == id).map(|(_, number)| *number)
+    }
+
+    /// Notes the number of the document with this id, as it stands now.
+    pub(super) fn note_document(&self, id: &str, number: u32) {
+        *self.last_document.lock() = Some((id.to_owned(), number));
+    }
+
     /// Sets a value.
     pub(crate) fn put(&mut self, key: Vec<u8>, value: Vec<u8>) {
+        if key.first() == Some(&DOCUMENT_ID) {
+            *self.last_document.get_mut() = None;
+        }
         self.bytes += key.len() + value.len() + VALUE_BYTES;
         self.values.insert(key, value);
     }
@@ -100,9 +147,7 @@ impl Delta {
 
     /// Sets the frequencies of all terms of a unit, which were counted with the hasher of this delta.
     pub(crate) fn post_all(&mut self, field: Field, unit: u32, counts: &TermCounts) {
-        for (term, hash, count) in counts.iter() {
-            self.postings.post(field, term, hash, unit, count);
-        }
+        self.postings.post_all(field, unit, counts);
     }
 
     /// The frequencies of a term in the units from `from` to `to`.

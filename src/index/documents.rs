@@ -34,6 +34,25 @@ impl<'a> NewChunk<'a> {
     }
 }
 
+/// What a chunk's text counts to. It needs no writer, so it can be found on another thread.
+#[derive(Debug)]
+pub(crate) struct ChunkCounts {
+    /// The terms of title and text.
+    terms: TermCounts,
+    /// Words of the text.
+    words: u32,
+}
+
+impl ChunkCounts {
+    /// Counts a chunk; `None` where it is too long to be one.
+    pub(crate) fn of(counter: &mut TermCounter, chunk: &NewChunk<'_>) -> Option<Self> {
+        (chunk.title.len() + chunk.text.len() <= CHUNK_BYTES).then(|| Self {
+            terms: counter.count(&[chunk.title, chunk.text]),
+            words: crate::text::word_count(chunk.text),
+        })
+    }
+}
+
 /// Where a unit of understanding came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
@@ -63,8 +82,28 @@ pub(super) fn check_length(what: &'static str, text: &str, limit: usize) -> Resu
 impl Writer {
     /// The number of a document that was not removed.
     pub(super) fn known(&self, id: &str) -> Result<Option<u32>> {
-        let Some(number) = self.view().document_number(id)? else { return Ok(None) };
-        Ok((self.head_of(number)?.state != DocumentState::Removed).then_some(number))
+        let number = match self.delta.last_document(id) {
+            Some(number) => number,
+            None => {
+                let Some(number) = self.view().document_number(id)? else { return Ok(None) };
+                self.delta.note_document(id, number);
+                number
+            }
+        };
+        Ok((self.peek(number, |head| head.state)? != DocumentState::Removed).then_some(number))
+    }
+
+    /// What `look` sees in the head of a document.
+    fn peek<T>(&self, number: u32, look: impl FnOnce(&DocumentHead) -> T) -> Result<T> {
+        match self.open.get(&number) {
+            Some(open) => Ok(look(&open.head)),
+            None => self.head_of(number).map(|head| look(&head)),
+        }
+    }
+
+    /// What `look` sees in the head of the document with this id, where there is one.
+    pub(crate) fn peek_by_id<T>(&self, id: &str, look: impl FnOnce(&DocumentHead) -> T) -> Result<Option<T>> {
+        self.known(id)?.map(|number| self.peek(number, look)).transpose()
     }
 
     pub(super) fn head_of(&self, number: u32) -> Result<DocumentHead> {
@@ -184,16 +223,28 @@ impl Writer {
 
     /// Appends a chunk to a document.
     pub fn append_chunk(&mut self, id: &str, chunk: &NewChunk<'_>) -> Result<Appended> {
+        self.append_counted(id, chunk, None)
+    }
+
+    /// Appends a chunk, whose counts may be known.
+    pub(super) fn append_counted(
+        &mut self,
+        id: &str,
+        chunk: &NewChunk<'_>,
+        counts: Option<ChunkCounts>,
+    ) -> Result<Appended> {
         self.flush_if_full()?;
         let number = self.number(id)?;
-        let bytes = chunk.title.len() + chunk.text.len();
-        if bytes > CHUNK_BYTES {
-            return Err(Error::Limit {
-                what: "a chunk's title and text in bytes",
-                limit: CHUNK_BYTES as u64,
-                got: bytes as u64,
-            });
-        }
+        let counts = match counts.or_else(|| ChunkCounts::of(&mut self.counter, chunk)) {
+            Some(counts) => counts,
+            None => {
+                return Err(Error::Limit {
+                    what: "a chunk's title and text in bytes",
+                    limit: CHUNK_BYTES as u64,
+                    got: (chunk.title.len() + chunk.text.len()) as u64,
+                });
+            }
+        };
         if let Some((start, end)) = chunk.span.filter(|(start, end)| start > end) {
             return Err(Error::invalid(format!("a chunk's start must not be behind its end, got {start} and {end}")));
         }
@@ -215,11 +266,12 @@ impl Writer {
         self.state.chunks =
             next.ok_or(Error::Limit { what: "the number of chunks", limit: u64::from(u32::MAX), got: 1 << 32 })?;
 
-        let tokens = self.post_text(Field::Text, new, &[chunk.title, chunk.text]);
+        let ChunkCounts { terms, words } = counts;
+        self.delta.post_all(Field::Text, new, &terms);
+        let tokens = terms.tokens();
         let offset = self.texts.raw.len() as u32;
         self.texts.raw.extend_from_slice(chunk.title.as_bytes());
         self.texts.raw.extend_from_slice(chunk.text.as_bytes());
-        let words = crate::text::word_count(chunk.text);
         self.texts.rows.push(TextRow {
             chunk: new,
             block: Reference { offset: 0, stored_bytes: 0, kind: BlockKind::Text, checksum: 0 },

@@ -37,7 +37,7 @@ pub(super) fn flush(writer: &mut Writer) -> Result<()> {
     super::records::write_counts(writer)?;
     let start = writer.store.end();
     let hasher = writer.counter.hasher().clone();
-    let mut delta = std::mem::replace(&mut writer.delta, Delta::new(hasher));
+    let mut delta = std::mem::replace(&mut writer.delta, Delta::new(hasher, &writer.state));
     let store = &mut writer.store;
     let mut segment = SegmentBuilder::new();
     for kind in [
@@ -145,6 +145,7 @@ pub(super) fn flush(writer: &mut Writer) -> Result<()> {
     }
     if let Some(root) = segment.finish(store)? {
         let bytes = store.end() - start;
+        writer.flushes += 1;
         writer.state.segments.push(Segment { root, bytes, level: level_of(bytes), merging: 0, cursor: Vec::new() });
     }
     Ok(())
@@ -168,16 +169,28 @@ fn block_key(kind: u8, id: Option<u32>, rows: u32) -> Vec<u8> {
 /// The value of a posting list: itself where it is short, else pieces in blocks of their own.
 pub(super) fn encode_postings(store: &mut StoreWriter, list: &[Posting]) -> Result<Vec<u8>> {
     let mut value = Vec::new();
+    if list.len() <= postings::BLOCK_POSTINGS || postings::piece_postings(list) >= list.len() {
+        postings::encode(list, &mut value).map_err(Error::encoding)?;
+        if value.len() <= INLINE_VALUE_BYTES {
+            return Ok(value);
+        }
+        value.clear();
+    }
     let mut pieces = Vec::new();
+    encode_pieces(store, list, &mut pieces)?;
+    PostingValue::encode_pieces(&pieces, &mut value).map_err(Error::encoding)?;
+    Ok(value)
+}
+
+/// Writes postings as pieces, each in a block of its own.
+pub(super) fn encode_pieces(store: &mut StoreWriter, list: &[Posting], pieces: &mut Vec<Piece>) -> Result<()> {
     let mut left = list;
+    let mut bytes = Vec::new();
     while !left.is_empty() {
         let (piece, rest) = left.split_at(postings::piece_postings(left).clamp(1, left.len()));
         left = rest;
-        let mut bytes = Vec::new();
+        bytes.clear();
         postings::encode(piece, &mut bytes).map_err(Error::encoding)?;
-        if pieces.is_empty() && left.is_empty() && bytes.len() <= INLINE_VALUE_BYTES {
-            return Ok(bytes);
-        }
         let (Some(first), Some(last)) = (piece.first(), piece.last()) else { continue };
         pieces.push(Piece {
             first_id: first.id,
@@ -186,6 +199,5 @@ pub(super) fn encode_postings(store: &mut StoreWriter, list: &[Posting]) -> Resu
             reference: store.append(BlockKind::Postings, &bytes, false)?,
         });
     }
-    PostingValue::encode_pieces(&pieces, &mut value).map_err(Error::encoding)?;
-    Ok(value)
+    Ok(())
 }

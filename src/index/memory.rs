@@ -144,8 +144,7 @@ impl Writer {
             let mut hash = [0; 16];
             hash.copy_from_slice(&blake3::hash(description.as_bytes()).as_bytes()[..16]);
             let key = key::entity_description(entity, &hash);
-            let known = self.delta.values.contains_key(&key) || self.dictionary.newest(&key, |_| Ok(()))?.is_some();
-            if !known {
+            if self.view().newest(&key, |_| Ok(()))?.is_none() {
                 self.delta.put(key, Vec::new());
                 part.descriptions.push(description.clone());
             }

@@ -11,6 +11,7 @@ mod given;
 mod log;
 mod memory;
 mod merge;
+mod merge_postings;
 mod open;
 mod options;
 pub(crate) mod outline;
@@ -25,6 +26,7 @@ pub(crate) mod view;
 mod writer;
 
 pub use check::{Finding, Report};
+pub(crate) use documents::ChunkCounts;
 pub use documents::{Appended, NewChunk, Origin};
 pub use entities::Entity;
 pub(crate) use given::{Stored, ordinal_of};

@@ -1,53 +1,72 @@
 //! The posting lists of a delta: terms are interned, and each grows a list in one arena.
 //!
-//! A term of a field is one entry of a hash table; its bytes lie in one buffer with all others. Its list begins *packed*:
+//! A term of a field is one entry of a hash table; its bytes lie in one buffer with those of all others. Its list begins *packed*:
 //! units come in ascending order nearly always, so a posting is a varint of the gap and of whether the frequency is 1,
 //! and the frequency where it is not, in a chain of blocks of the arena, each twice as long as the one before, so that
 //! rare terms waste little and common ones chain seldom. A list that is touched out of order, as records do when they are
 //! enriched, becomes *loose*: ordered in memory by id, where any posting can be changed.
 
-use crate::text::TermHasher;
+use crate::text::{TermCounts, TermHasher};
 use hashbrown::HashTable;
 use plica_format::key::Field;
 use plica_format::postings::Posting;
 use std::collections::BTreeMap;
 
 /// Payload of the first block of a list; each further one is twice as long, up to `8 << 9`.
-const FIRST_BLOCK_BYTES: u32 = 8;
+const FIRST_BLOCK_BYTES: u16 = 8;
 /// Number of the block from which on lengths stay the same.
 const LONGEST_BLOCK: u8 = 9;
+/// Bytes of a term that its entry holds.
+const HEAD_BYTES: usize = 8;
+/// Of [`Term::packed`].
+const FIELD_BITS: u8 = 7;
+/// Of [`Term::packed`].
+const LOOSE_BIT: u8 = 8;
+/// Of [`Term::packed`].
+const BLOCK_SHIFT: u8 = 4;
 /// Bytes behind a block: where the next one is.
 const LINK_BYTES: usize = 4;
 /// A loose list longer than this is a tree, so that an insertion in its midst stays cheap.
 const SORTED_POSTINGS: usize = 2048;
-/// What a hash table takes an entry, at its emptiest.
-const TABLE_ENTRY_BYTES: usize = 10;
+/// What a hash table takes of memory an entry, over the entry itself: it is full from a half to 7 eighths.
+const TABLE_ENTRY_BYTES: usize = 16;
 /// What a posting of a tree takes, in bytes.
 const TREE_POSTING_BYTES: usize = 16;
 /// The arena is not let grow past this, since places in it are 32 bits.
 const ARENA_BYTES: usize = 1 << 31;
 
-/// A term of a field.
+/// A term of a field. Half a cache line, never across two: finding a term is what a bulk import does most.
 #[derive(Debug, Clone, Copy)]
+#[repr(align(32))]
 struct Term {
-    /// The hash of term and field.
-    hash: u64,
+    /// The first bytes of the term, zeros behind them: most terms need no look at `names`, and sort by it.
+    head: [u8; HEAD_BYTES],
+    /// Half of the hash of term and field.
+    hash: u32,
     /// Where the term's bytes start in `names`.
     start: u32,
-    /// Bytes of the term.
-    length: u8,
-    field: Field,
-    /// Whether the list is loose.
-    is_loose: bool,
-    /// Number of the last block of a packed list.
-    block: u8,
     /// Start of the first block of a packed list; the number of a loose one.
     first: u32,
-    /// Where the next byte of a packed list goes, and where its last block ends.
+    /// Where the next byte of a packed list goes.
     write: u32,
-    end: u32,
     /// The greatest id of the list.
     last: u32,
+    /// Bytes left in the last block of a packed list.
+    left: u16,
+    /// Bytes of the term.
+    length: u8,
+    /// The field in the lowest three bits, then whether the list is loose, then the number of a packed list's last block.
+    packed: u8,
+}
+
+impl Term {
+    fn is_of(&self, field: Field) -> bool {
+        self.packed & FIELD_BITS == field as u8
+    }
+
+    fn is_loose(&self) -> bool {
+        self.packed & LOOSE_BIT != 0
+    }
 }
 
 /// A list that was touched out of order.
@@ -61,22 +80,53 @@ enum Loose {
 #[derive(Debug, Default)]
 pub(super) struct TermLists {
     hasher: TermHasher,
-    table: HashTable<u32>,
-    terms: Vec<Term>,
+    table: HashTable<Term>,
     names: Vec<u8>,
-    arena: Vec<u8>,
+    arena: Arena,
     loose: Vec<Loose>,
     loose_bytes: usize,
 }
 
+/// The blocks of packed lists.
+#[derive(Debug, Default)]
+struct Arena(Vec<u8>);
+
 /// Bytes of a block's payload by its number.
-fn block_bytes(number: u8) -> u32 {
+fn block_bytes(number: u8) -> u16 {
     FIRST_BLOCK_BYTES << number.min(LONGEST_BLOCK)
 }
 
-/// The hash of a term in a field.
-fn field_hash(hash: u64, field: Field) -> u64 {
-    hash.wrapping_add((field as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+/// What the hash of a term in a field is kept as.
+fn field_hash(hash: u64, field: Field) -> u32 {
+    let mixed = hash.wrapping_add((field as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    (mixed ^ mixed >> 32) as u32
+}
+
+/// The hash that the table works with: the table looks at both ends of it.
+fn table_hash(hash: u32) -> u64 {
+    u64::from(hash).wrapping_mul(0x9E37_79B9_7F4A_7C15)
+}
+
+fn head_of(name: &[u8]) -> [u8; HEAD_BYTES] {
+    let mut head = [0; HEAD_BYTES];
+    head.iter_mut().zip(name).for_each(|(to, from)| *to = *from);
+    head
+}
+
+fn name_of<'a>(names: &'a [u8], term: &Term) -> &'a [u8] {
+    let start = term.start as usize;
+    names.get(start..start + usize::from(term.length)).unwrap_or_default()
+}
+
+/// Whether a term's entry is that of `name` in `field`.
+fn is_named(names: &[u8], term: &Term, field: Field, hash: u32, name: &[u8]) -> bool {
+    term.hash == hash
+        && term.is_of(field)
+        && usize::from(term.length) == name.len()
+        && match name.len() <= HEAD_BYTES {
+            true => term.head == head_of(name),
+            false => name_of(names, term) == name,
+        }
 }
 
 impl TermLists {
@@ -92,70 +142,110 @@ impl TermLists {
 
     /// Bytes of memory taken.
     pub(super) fn bytes(&self) -> usize {
-        self.terms.len() * (size_of::<Term>() + TABLE_ENTRY_BYTES)
-            + self.names.len()
-            + self.arena.len()
-            + self.loose_bytes
+        let terms = self.table.len() * (size_of::<Term>() + TABLE_ENTRY_BYTES);
+        terms + self.names.len() + self.arena.0.len() + self.loose_bytes
     }
 
     /// Whether the arena has no room for more.
     pub(super) fn is_full(&self) -> bool {
-        self.arena.len() > ARENA_BYTES || self.names.len() > ARENA_BYTES
+        self.arena.0.len() > ARENA_BYTES || self.names.len() > ARENA_BYTES
     }
 
-    fn name(&self, term: &Term) -> &[u8] {
-        let start = term.start as usize;
-        self.names.get(start..start + usize::from(term.length)).unwrap_or_default()
-    }
-
-    fn find(&self, field: Field, name: &[u8], hash: u64) -> Option<usize> {
-        let is_it = |&at: &u32| {
-            self.terms
-                .get(at as usize)
-                .is_some_and(|term| term.hash == hash && term.field == field && self.name(term) == name)
-        };
-        self.table.find(hash, is_it).map(|&at| at as usize)
+    fn find(&self, field: Field, name: &[u8]) -> Option<&Term> {
+        let hash = field_hash(self.hasher.hash(name), field);
+        self.table.find(table_hash(hash), |term| is_named(&self.names, term, field, hash, name))
     }
 
     /// Sets the frequency of a term in a unit, where `hash` is the hasher's of the term; 0 takes the term away.
     pub(super) fn post(&mut self, field: Field, name: &[u8], hash: u64, unit: u32, frequency: u32) {
         let hash = field_hash(hash, field);
-        let Some(at) = self.find(field, name, hash) else {
-            let start = self.names.len() as u32;
-            self.names.extend_from_slice(name);
-            let at = self.terms.len() as u32;
-            let first = self.new_block(0);
-            let (length, end) = (name.len() as u8, first + block_bytes(0));
-            let mut term =
-                Term { hash, start, length, field, is_loose: false, block: 0, first, write: first, end, last: unit };
-            self.pack(&mut term, unit, frequency);
-            self.terms.push(term);
-            let terms = &self.terms;
-            self.table.insert_unique(hash, at, |&at| terms.get(at as usize).map_or(0, |term| term.hash));
+        let Self { table, names, arena, loose, loose_bytes, .. } = self;
+        let Some(term) = table.find_mut(table_hash(hash), |term| is_named(names, term, field, hash, name)) else {
+            let first = arena.new_block(0);
+            let mut term = Term {
+                head: head_of(name),
+                hash,
+                start: names.len() as u32,
+                first,
+                write: first,
+                last: unit,
+                left: block_bytes(0),
+                length: name.len() as u8,
+                packed: field as u8,
+            };
+            names.extend_from_slice(name);
+            arena.pack(&mut term, unit, frequency);
+            table.insert_unique(table_hash(hash), term, |term| table_hash(term.hash));
             return;
         };
-        let Some(&(mut term)) = self.terms.get(at) else { return };
-        if !term.is_loose && unit > term.last {
+        if !term.is_loose() && unit > term.last {
             let gap = unit - term.last - 1;
-            self.pack(&mut term, gap, frequency);
-        } else {
-            if !term.is_loose {
-                self.loosen(&mut term);
-            }
-            if let Some(list) = self.loose.get_mut(term.first as usize) {
-                self.loose_bytes += list.set(unit, frequency);
-            }
+            arena.pack(term, gap, frequency);
+            term.last = unit;
+            return;
+        }
+        if !term.is_loose() {
+            let mut list = Vec::new();
+            arena.unpack(term, &mut list);
+            *loose_bytes += size_of::<Loose>() + list.len() * size_of::<Posting>();
+            term.packed |= LOOSE_BIT;
+            term.first = loose.len() as u32;
+            loose.push(Loose::Sorted(list));
         }
         term.last = term.last.max(unit);
-        if let Some(place) = self.terms.get_mut(at) {
-            *place = term;
+        if let Some(list) = loose.get_mut(term.first as usize) {
+            *loose_bytes += list.set(unit, frequency);
         }
     }
 
-    /// A new block of the arena.
+    /// Sets the frequencies of all terms of a unit.
+    pub(super) fn post_all(&mut self, field: Field, unit: u32, counts: &TermCounts) {
+        // Most of the time goes into waiting for the memory where rare terms lie. A round that only looks at it waits for
+        // several terms at once.
+        let seen = counts.iter().fold(0u8, |seen, (_, hash, _)| {
+            let hash = field_hash(hash, field);
+            let place = self.table.find(table_hash(hash), |term| term.hash == hash).map(|term| term.write as usize);
+            seen ^ place.and_then(|at| self.arena.0.get(at)).copied().unwrap_or_default()
+        });
+        std::hint::black_box(seen);
+        for (term, hash, count) in counts.iter() {
+            self.post(field, term, hash, unit, count);
+        }
+    }
+
+    /// Appends the postings of a term with ids from `from` to `to`.
+    pub(super) fn read(&self, field: Field, name: &[u8], (from, to): (u32, u32), out: &mut Vec<Posting>) {
+        let Some(term) = self.find(field, name).filter(|term| from <= term.last) else { return };
+        match self.loose.get(term.first as usize).filter(|_| term.is_loose()) {
+            Some(list) => list.read(from, to, out),
+            None => {
+                let start = out.len();
+                self.arena.unpack(term, out);
+                let mut at = 0;
+                out.retain(|posting| {
+                    at += 1;
+                    at <= start || (from..=to).contains(&posting.id)
+                });
+            }
+        }
+    }
+
+    /// The lists of a field, in the order of their terms.
+    pub(super) fn sorted(&self, field: Field) -> impl Iterator<Item = (&[u8], ListOf<'_>)> {
+        // Most terms differ in their heads.
+        let mut order: Vec<&Term> = self.table.iter().filter(|term| term.is_of(field)).collect();
+        order.sort_unstable_by(|a, b| {
+            a.head.cmp(&b.head).then_with(|| name_of(&self.names, a).cmp(name_of(&self.names, b)))
+        });
+        order.into_iter().map(|term| (name_of(&self.names, term), ListOf { lists: self, term }))
+    }
+}
+
+impl Arena {
+    /// A new block.
     fn new_block(&mut self, number: u8) -> u32 {
-        let start = self.arena.len();
-        self.arena.resize(start + block_bytes(number) as usize + LINK_BYTES, 0);
+        let start = self.0.len();
+        self.0.resize(start + usize::from(block_bytes(number)) + LINK_BYTES, 0);
         start as u32
     }
 
@@ -168,19 +258,21 @@ impl TermLists {
             length = put(&mut bytes, length, u64::from(frequency));
         }
         for &byte in bytes.iter().take(length) {
-            if term.write == term.end {
-                term.block = term.block.saturating_add(1);
-                let next = self.new_block(term.block);
-                let end = term.end as usize;
-                if let Some(link) = self.arena.get_mut(end..end + LINK_BYTES) {
+            if term.left == 0 {
+                let number = (term.packed >> BLOCK_SHIFT).saturating_add(1).min(LONGEST_BLOCK);
+                term.packed = term.packed & (FIELD_BITS | LOOSE_BIT) | number << BLOCK_SHIFT;
+                let next = self.new_block(number);
+                let end = term.write as usize;
+                if let Some(link) = self.0.get_mut(end..end + LINK_BYTES) {
                     link.copy_from_slice(&next.to_le_bytes());
                 }
-                (term.write, term.end) = (next, next + block_bytes(term.block));
+                (term.write, term.left) = (next, block_bytes(number));
             }
-            if let Some(place) = self.arena.get_mut(term.write as usize) {
+            if let Some(place) = self.0.get_mut(term.write as usize) {
                 *place = byte;
             }
             term.write += 1;
+            term.left -= 1;
         }
     }
 
@@ -191,10 +283,10 @@ impl TermLists {
         // What is read of the present number, the bits of it, and the id that waits for its frequency.
         let (mut value, mut bits, mut waiting) = (0u64, 0, None);
         loop {
-            let end = start + block_bytes(block);
-            let is_last = end == term.end;
+            let end = start + u32::from(block_bytes(block));
+            let is_last = end == term.write + u32::from(term.left);
             let used = if is_last { term.write } else { end };
-            for &byte in self.arena.get(start as usize..used as usize).unwrap_or_default() {
+            for &byte in self.0.get(start as usize..used as usize).unwrap_or_default() {
                 value |= u64::from(byte & 0x7f) << bits;
                 bits += 7;
                 if byte >= 0x80 {
@@ -213,60 +305,13 @@ impl TermLists {
                 }
                 (value, bits) = (0, 0);
             }
-            let link = self.arena.get(end as usize..).and_then(<[u8]>::first_chunk::<LINK_BYTES>);
+            let link = self.0.get(end as usize..).and_then(<[u8]>::first_chunk::<LINK_BYTES>);
             match link {
                 Some(link) if !is_last => start = u32::from_le_bytes(*link),
                 _ => return,
             }
-            block = block.saturating_add(1);
+            block = block.saturating_add(1).min(LONGEST_BLOCK);
         }
-    }
-
-    /// Makes a packed list loose.
-    fn loosen(&mut self, term: &mut Term) {
-        let mut list = Vec::new();
-        self.unpack(term, &mut list);
-        self.loose_bytes += size_of::<Loose>() + list.len() * size_of::<Posting>();
-        (term.is_loose, term.first) = (true, self.loose.len() as u32);
-        self.loose.push(Loose::Sorted(list));
-    }
-
-    /// Appends the postings of a term with ids from `from` to `to`.
-    pub(super) fn read(&self, field: Field, name: &[u8], (from, to): (u32, u32), out: &mut Vec<Posting>) {
-        let hash = field_hash(self.hasher.hash(name), field);
-        let Some(term) = self.find(field, name, hash).and_then(|at| self.terms.get(at)) else { return };
-        if from > term.last {
-            return;
-        }
-        match self.loose.get(term.first as usize).filter(|_| term.is_loose) {
-            Some(list) => list.read(from, to, out),
-            None => {
-                let start = out.len();
-                self.unpack(term, out);
-                let mut at = 0;
-                out.retain(|posting| {
-                    at += 1;
-                    at <= start || (from..=to).contains(&posting.id)
-                });
-            }
-        }
-    }
-
-    /// The lists of a field, in the order of their terms.
-    pub(super) fn sorted(&self, field: Field) -> impl Iterator<Item = (&[u8], ListOf<'_>)> {
-        // Most terms differ in their first eight bytes, which lie side by side here.
-        let mut order: Vec<(u64, u32)> = Vec::new();
-        for (at, term) in self.terms.iter().enumerate().filter(|(_, term)| term.field == field) {
-            let mut start = [0; 8];
-            start.iter_mut().zip(self.name(term)).for_each(|(to, from)| *to = *from);
-            order.push((u64::from_be_bytes(start), at as u32));
-        }
-        let name_of = |at: u32| self.terms.get(at as usize).map(|term| self.name(term));
-        order.sort_unstable_by(|a, b| a.0.cmp(&b.0).then_with(|| name_of(a.1).cmp(&name_of(b.1))));
-        order.into_iter().filter_map(|(_, at)| {
-            let term = self.terms.get(at as usize)?;
-            Some((self.name(term), ListOf { lists: self, term }))
-        })
     }
 }
 
@@ -280,9 +325,9 @@ pub(super) struct ListOf<'a> {
 impl ListOf<'_> {
     /// Appends the postings, by ascending id.
     pub(super) fn read_into(&self, out: &mut Vec<Posting>) {
-        match self.lists.loose.get(self.term.first as usize).filter(|_| self.term.is_loose) {
+        match self.lists.loose.get(self.term.first as usize).filter(|_| self.term.is_loose()) {
             Some(list) => list.read(0, u32::MAX, out),
-            None => self.lists.unpack(self.term, out),
+            None => self.lists.arena.unpack(self.term, out),
         }
     }
 }

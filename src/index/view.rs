@@ -52,6 +52,9 @@ impl<'a> View<'a> {
         if let Some(value) = self.delta.and_then(|delta| delta.values.get(key)) {
             return decode(value).map(Some).map_err(damaged_value(kind));
         }
+        if self.delta.is_some_and(|delta| delta.is_new(key)) {
+            return Ok(None);
+        }
         self.dictionary.newest(key, |value| decode(value).map_err(damaged_value(kind)))
     }
 
@@ -146,6 +149,9 @@ impl<'a> View<'a> {
 
     /// An id set by its key without the piece number, in ascending order.
     pub(crate) fn set(&self, prefix: &[u8]) -> Result<Vec<u32>> {
+        if let Some(delta) = self.delta.filter(|delta| delta.is_new(prefix)) {
+            return Ok(delta.sets.get(prefix).into_iter().flatten().copied().collect());
+        }
         let kind = prefix.first().copied().unwrap_or_default();
         let ids = if kind == key::ENTITY_CHUNKS { self.state.chunks } else { self.state.entities };
         let mut found = Vec::new();
@@ -187,10 +193,12 @@ impl<'a> View<'a> {
     pub(crate) fn postings(&self, field: Field, term: &str, from: u32, to: u32) -> Result<Vec<Posting>> {
         let key = key::named(field.kind(), term.as_bytes());
         let mut out: Vec<Posting> = Vec::new();
-        self.dictionary.each(&key, |value| {
-            let value = PostingValue::decode(value).map_err(damaged_value(field.kind()))?;
-            read_postings(self.dictionary, &value, from, to, &mut out)
-        })?;
+        if !self.delta.is_some_and(|delta| delta.is_new_unit(field, from)) {
+            self.dictionary.each(&key, |value| {
+                let value = PostingValue::decode(value).map_err(damaged_value(field.kind()))?;
+                read_postings(self.dictionary, &value, from, to, &mut out)
+            })?;
+        }
         if let Some(delta) = self.delta {
             delta.postings(field, term, from, to, &mut out);
         }

@@ -104,6 +104,8 @@ pub struct Writer {
     #[cfg(test)]
     pub(super) merge_budget: Option<u64>,
     recovered: Recovered,
+    /// Segments written since the last commit.
+    pub(super) flushes: usize,
     /// File end after the last commit, to know what a commit wrote.
     committed_end: u64,
 }
@@ -147,6 +149,7 @@ impl Writer {
         let dictionary = dictionary(&mut store, &state, &cache)?;
         let committed_end = store.end();
         let counter = TermCounter::default();
+        let delta = Delta::new(counter.hasher().clone(), &state);
         let options = Options {
             fanout: parameters.fanout,
             chunk_words: parameters.chunk_words,
@@ -158,7 +161,7 @@ impl Writer {
             parameters,
             options,
             state,
-            delta: Delta::new(counter.hasher().clone()),
+            delta,
             counter,
             texts: TextBuffer::default(),
             open: BTreeMap::new(),
@@ -169,6 +172,7 @@ impl Writer {
             #[cfg(test)]
             merge_budget: None,
             recovered,
+            flushes: 0,
             committed_end,
         })
     }
@@ -241,6 +245,7 @@ impl Writer {
         };
         let head = self.store.commit(self.state.encode(), durability)?;
         let sequence = head.commit.sequence;
+        self.flushes = 0;
         self.committed_end = self.store.end();
         Ok(sequence)
     }
@@ -255,12 +260,13 @@ impl Writer {
     /// Drops what was added since the last commit.
     pub fn rollback(&mut self) -> Result<()> {
         self.store.rollback()?;
-        self.delta = Delta::new(self.counter.hasher().clone());
         self.texts = TextBuffer::default();
         self.open.clear();
         self.outlines.clear();
         let head = self.store.head().clone();
         self.state = decode_state(&head)?;
+        self.delta = Delta::new(self.counter.hasher().clone(), &self.state);
+        self.flushes = 0;
         self.refresh_dictionary()
     }
 

@@ -91,7 +91,13 @@ impl TermCounter {
             false => self.table.clear(),
         }
         let Self { hasher, table } = self;
-        let mut out = TermCounts::default();
+        // A term of six bytes for each ten of text holds for most.
+        let bytes: usize = texts.iter().map(|text| text.len()).sum();
+        let mut out = TermCounts {
+            bytes: Vec::with_capacity(bytes / 2 + 8),
+            terms: Vec::with_capacity(bytes / 12 + 4),
+            tokens: 0,
+        };
         for text in texts {
             for_each_token(text, |token| {
                 let token = token.as_bytes();

@@ -163,6 +163,11 @@ impl<'a> BlockList<'a> {
         self.last_id
     }
 
+    /// Whether any block has a tombstone.
+    pub(super) fn has_tombstones(&self) -> bool {
+        self.widths.iter().any(|&[_, frequencies]| frequencies & HAS_TOMBSTONE != 0)
+    }
+
     /// The blocks in order; an error where one does not lie within the data.
     fn blocks(&self) -> impl Iterator<Item = Result<Block<'a>, FormatError>> {
         let list = *self;
