@@ -19,6 +19,9 @@ const SET_BYTES: usize = 192;
 /// The same of a text row.
 const TEXT_ROW_BYTES: usize = 192;
 
+/// Above this many bytes, the postings of recent entities are forgotten with the next segment.
+const RECENT_BYTES: usize = 16 << 20;
+
 /// Additions that are not in a segment yet.
 #[derive(Debug, Default)]
 pub(crate) struct Delta {
@@ -28,6 +31,8 @@ pub(crate) struct Delta {
     pub(super) sets: BTreeMap<Vec<u8>, BTreeSet<u32>>,
     /// Postings of all fields.
     pub(super) postings: TermLists,
+    /// Postings of the memory's fields, from an entity on, those that segments have included.
+    recent: Recent,
     /// Places of new chunks.
     pub(super) places: BTreeMap<u32, Place>,
     /// Texts of new chunks whose block is written.
@@ -50,11 +55,35 @@ pub(crate) struct Delta {
     bytes: usize,
 }
 
+/// All postings of the memory's fields of the entities from a number on, so that enriching and recalling what was made a
+/// while ago need not look into the segments that were written since. It goes on from delta to delta, until it is too long.
+#[derive(Debug, Default)]
+struct Recent {
+    postings: TermLists,
+    first_entity: u32,
+}
+
+impl Recent {
+    fn new(hasher: TermHasher, first_entity: u32) -> Self {
+        Self { postings: TermLists::new(hasher), first_entity }
+    }
+}
+
 impl Delta {
     /// A delta without additions above the segments of `state`, whose terms are hashed by `hasher`.
     pub(super) fn new(hasher: TermHasher, state: &IndexState) -> Self {
         let (documents, chunks, entities) = (state.documents, state.chunks, state.entities);
-        Self { postings: TermLists::new(hasher), documents, chunks, entities, ..Self::default() }
+        let recent = Recent::new(hasher.clone(), entities);
+        Self { postings: TermLists::new(hasher), recent, documents, chunks, entities, ..Self::default() }
+    }
+
+    /// Takes all additions out; what is left goes on above the segments of `state`, one of which will hold them.
+    pub(super) fn take(&mut self, hasher: TermHasher, state: &IndexState) -> Self {
+        let mut next = Self::new(hasher, state);
+        if self.recent.postings.bytes() <= RECENT_BYTES {
+            next.recent = std::mem::take(&mut self.recent);
+        }
+        std::mem::replace(self, next)
     }
 
     /// Whether all that there is of a key is in this delta, because what it speaks of was given its number since the delta
@@ -72,11 +101,11 @@ impl Delta {
         }
     }
 
-    /// The same of the postings of the units from `from` on.
-    pub(super) fn is_new_unit(&self, field: Field, from: u32) -> bool {
+    /// Whether all postings of the units from `from` on are known without the segments.
+    pub(super) fn knows_unit(&self, field: Field, from: u32) -> bool {
         match field {
             Field::Text | Field::Summary => from >= self.chunks,
-            Field::Name | Field::Aliases | Field::Descriptions => from >= self.entities,
+            Field::Name | Field::Aliases | Field::Descriptions => from >= self.recent.first_entity,
         }
     }
 
@@ -142,17 +171,32 @@ impl Delta {
     /// Sets the frequency of a term in a unit; 0 takes the term away.
     pub(crate) fn post(&mut self, field: Field, term: &str, unit: u32, frequency: u32) {
         let hash = self.postings.hasher().hash(term.as_bytes());
-        self.postings.post(field, term.as_bytes(), hash, unit, frequency);
+        self.post_hashed(field, term.as_bytes(), hash, unit, frequency);
+    }
+
+    /// Sets the frequency of a term whose hash is known.
+    pub(super) fn post_hashed(&mut self, field: Field, term: &[u8], hash: u64, unit: u32, frequency: u32) {
+        self.postings.post(field, term, hash, unit, frequency);
+        if Field::MEMORY.contains(&field) && unit >= self.recent.first_entity {
+            self.recent.postings.post(field, term, hash, unit, frequency);
+        }
     }
 
     /// Sets the frequencies of all terms of a unit, which were counted with the hasher of this delta.
     pub(crate) fn post_all(&mut self, field: Field, unit: u32, counts: &TermCounts) {
-        self.postings.post_all(field, unit, counts);
+        if Field::MEMORY.contains(&field) {
+            counts.iter().for_each(|(term, hash, count)| self.post_hashed(field, term, hash, unit, count));
+        } else {
+            self.postings.post_all(field, unit, counts);
+        }
     }
 
-    /// The frequencies of a term in the units from `from` to `to`.
+    /// The frequencies of a term in the units from `from` to `to`; of those that [are known whole](Self::knows_unit), what
+    /// segments have included.
     pub(crate) fn postings(&self, field: Field, term: &str, from: u32, to: u32, out: &mut Vec<Posting>) {
-        self.postings.read(field, term.as_bytes(), (from, to), out);
+        let of_memory = Field::MEMORY.contains(&field) && from >= self.recent.first_entity;
+        let postings = if of_memory { &self.recent.postings } else { &self.postings };
+        postings.read(field, term.as_bytes(), (from, to), out);
     }
 
     /// Adds a chunk's place.

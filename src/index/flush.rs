@@ -1,6 +1,5 @@
 //! From a delta in memory to a segment in the file.
 
-use super::delta::Delta;
 use super::writer::{Writer, recount, totals_of};
 use crate::dictionary::{SegmentBuilder, store_value};
 use crate::store::StoreWriter;
@@ -37,7 +36,7 @@ pub(super) fn flush(writer: &mut Writer) -> Result<()> {
     super::records::write_counts(writer)?;
     let start = writer.store.end();
     let hasher = writer.counter.hasher().clone();
-    let mut delta = std::mem::replace(&mut writer.delta, Delta::new(hasher, &writer.state));
+    let mut delta = writer.delta.take(hasher, &writer.state);
     let store = &mut writer.store;
     let mut segment = SegmentBuilder::new();
     for kind in [

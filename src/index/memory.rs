@@ -189,7 +189,7 @@ impl Writer {
             let Ok(text) = std::str::from_utf8(term) else { continue };
             let before = self.view().postings(field, text, entity, entity)?;
             let before = before.first().map_or(0, |posting| posting.frequency);
-            self.delta.postings.post(field, term, hash, entity, before.saturating_add(count));
+            self.delta.post_hashed(field, term, hash, entity, before.saturating_add(count));
         }
         Ok(counts.tokens())
     }

@@ -146,3 +146,75 @@ fn with_piece<T>(
     piece.check(&list).map_err(damaged)?;
     use_it(&list).map_err(damaged)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::WriteOptions;
+    use plica_format::page::{MemoryScope, Parameters};
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    /// Postings of every `step`th id from `first` on.
+    fn list(first: u32, step: u32, count: u32, frequency: u32) -> Vec<Posting> {
+        (0..count)
+            .map(|at| Posting { id: first + at * step, frequency: (at * frequency) % 97 + frequency.min(1) })
+            .collect()
+    }
+
+    #[test]
+    fn merged_lists_are_those_of_a_plain_map_and_filled_pieces_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let parameters = Parameters { fanout: 2, chunk_words: 1, memory: MemoryScope::Document, tokenizer: 1 };
+        let path = folder.path().join("a.plica");
+        let mut store = StoreWriter::create(&path, parameters, &WriteOptions::default()).unwrap();
+        let few = |id, frequency| vec![Posting { id, frequency }];
+        let cases: [(&str, Vec<Vec<Posting>>, usize); 8] = [
+            ("behind one another", vec![list(5, 3, 70_000, 1), list(300_000, 2, 9, 1), list(400_000, 5, 60_000, 2)], 2),
+            ("one alone, rewritten as the oldest", vec![list(0, 3, 70_000, 0)], 0),
+            ("one inside another", vec![list(0, 9, 50_000, 1), few(70_001, 4), list(900_000, 1, 66_000, 1)], 1),
+            ("an id again", vec![list(0, 9, 50_000, 1), few(9 * 40_000, 70)], 0),
+            ("taken back", vec![list(0, 9, 50_000, 1), few(9 * 40_000, 0)], 0),
+            ("all taken back", vec![list(0, 1, 40, 1), (0..40).map(|id| Posting { id, frequency: 0 }).collect()], 0),
+            ("two that overlap", vec![list(0, 2, 60_000, 1), list(100_000, 2, 60_000, 1)], 0),
+            (
+                "short ones between",
+                vec![few(1, 1), list(2, 3, 50_000, 1), few(200_000, 2), list(200_001, 3, 50_000, 1), few(900_000, 9)],
+                2,
+            ),
+        ];
+        for (what, lists, kept_at_least) in cases {
+            let values: Vec<Vec<u8>> = lists.iter().map(|list| encode_postings(&mut store, list).unwrap()).collect();
+            let dictionary =
+                Dictionary { blocks: store.blocks().unwrap(), segments: Vec::new(), cache: Arc::default() };
+            let mut plain = BTreeMap::new();
+            for posting in lists.iter().flatten() {
+                plain.insert(posting.id, posting.frequency);
+            }
+            for oldest in [false, true] {
+                if oldest {
+                    plain.retain(|_, frequency| *frequency > 0);
+                }
+                let before = store.end();
+                let merged = merge_postings(&mut store, &dictionary, &values, oldest).unwrap();
+                let written = store.end() - before;
+                let dictionary =
+                    Dictionary { blocks: store.blocks().unwrap(), segments: Vec::new(), cache: Arc::default() };
+                let mut got = Vec::new();
+                let mut kept = 0;
+                if let Some(merged) = &merged {
+                    let value = PostingValue::decode(merged).unwrap();
+                    if let PostingValue::Pieces(pieces) = &value {
+                        kept = pieces.iter().filter(|piece| piece.reference.offset < before).count();
+                    }
+                    read_postings(&dictionary, &value, 0, u32::MAX, &mut got).unwrap();
+                }
+                let expected: Vec<Posting> = plain.iter().map(|(&id, &frequency)| Posting { id, frequency }).collect();
+                assert_eq!(merged.is_none(), expected.is_empty(), "{what}");
+                assert!(got == expected, "{what}: {} postings, not {}", got.len(), expected.len());
+                assert!(kept >= kept_at_least, "{what}: {kept} pieces stayed");
+                assert!(kept == 0 || written < 1 << 17, "{what}: wrote {written} bytes");
+            }
+        }
+    }
+}

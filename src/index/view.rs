@@ -193,7 +193,7 @@ impl<'a> View<'a> {
     pub(crate) fn postings(&self, field: Field, term: &str, from: u32, to: u32) -> Result<Vec<Posting>> {
         let key = key::named(field.kind(), term.as_bytes());
         let mut out: Vec<Posting> = Vec::new();
-        if !self.delta.is_some_and(|delta| delta.is_new_unit(field, from)) {
+        if !self.delta.is_some_and(|delta| delta.knows_unit(field, from)) {
             self.dictionary.each(&key, |value| {
                 let value = PostingValue::decode(value).map_err(damaged_value(field.kind()))?;
                 read_postings(self.dictionary, &value, from, to, &mut out)

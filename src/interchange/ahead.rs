@@ -163,3 +163,64 @@ fn read_batch<R: BufRead>(lines: &mut Lines<R>) -> (Batch, Option<Result<()>>) {
     }
     (batch, None)
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::interchange::{ImportOptions, import};
+    use crate::{Options, Writer};
+
+    /// Lines of some documents, long enough for several batches.
+    fn lines() -> String {
+        let mut out = String::new();
+        for document in 0..3 {
+            out += &format!("{{\"type\":\"document\",\"doc\":\"d{document}\",\"title\":\"Ä {document}\"}}\n\n");
+            for at in 0..400u32 {
+                let words: Vec<String> = (0..60).map(|n| format!("wörd{}", (at * 7 + n * n) % 900)).collect();
+                let text = words.join(" ");
+                out +=
+                    &format!("{{\"text\":\"{text}\",\"type\":\"chunk\",\"doc\":\"d{document}\",\"id\":\"{at}\"}}\r\n");
+                out += &format!(
+                    "{{\"type\":\"entity\",\"doc\":\"d{document}\",\"name\":\"N{}\",\"descriptions\":[\"{at}\"],\"chunks\":[\"{}\"]}}\n",
+                    at % 37,
+                    (at + 3) % 400
+                );
+                if at % 5 == 4 {
+                    let (level, index) = (1, at / 5);
+                    out += &format!(
+                        "{{\"type\":\"summary\",\"doc\":\"d{document}\",\"level\":{level},\"index\":{index},\"text\":\"s {at}\"}}\n"
+                    );
+                }
+            }
+        }
+        out
+    }
+
+    fn imported(lines: &str, threads: usize, every: u32) -> (Vec<u8>, Option<String>) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.plica");
+        let options = Options::new().file_id([3; 16]).timestamps(false).memory_budget_bytes(1 << 20).threads(threads);
+        let mut writer = Writer::create(&path, &options).unwrap();
+        let result = import(&mut writer, lines.as_bytes(), ImportOptions::new().commit_every(every));
+        drop(writer);
+        (std::fs::read(&path).unwrap(), result.err().map(|error| error.to_string()))
+    }
+
+    #[test]
+    fn threads_change_no_byte_and_no_error() {
+        let good = lines();
+        let mut bad = good.clone();
+        bad.insert(good.len() * 2 / 3, '\u{1}');
+        let missing = good.replace("\"type\":\"chunk\",\"doc\":\"d2\"", "\"type\":\"chunk\",\"doc\":\"d7\"");
+        for (lines, fails) in [(&good, false), (&bad, true), (&missing, true)] {
+            for every in [300, u32::MAX] {
+                let (bytes, error) = imported(lines, 1, every);
+                assert_eq!(error.is_some(), fails, "{error:?}");
+                for threads in [2, 4] {
+                    let (other, said) = imported(lines, threads, every);
+                    assert_eq!(said, error, "{threads} threads");
+                    assert!(other == bytes, "{threads} threads, a commit every {every} chunks");
+                }
+            }
+        }
+    }
+}
