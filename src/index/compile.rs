@@ -4,6 +4,7 @@ use super::writer::Writer;
 use crate::ingest::{KnownEntity, Piece};
 use crate::{Error, Result};
 use plica_format::document::DocumentState;
+use plica_format::entity::Part;
 use plica_format::key::{self, INDEX_SCOPE};
 
 /// Parts of a record that a compiler is shown: a record that grows for ever must not cost ever more.
@@ -20,7 +21,9 @@ impl Writer {
         let mut documents = Vec::new();
         for key in ids.into_keys() {
             let id = String::from_utf8_lossy(key.get(1..).unwrap_or_default()).into_owned();
-            if self.head(&id)?.is_some_and(|head| head.state == DocumentState::Live) {
+            if let Some(number) = self.standing(&id)?
+                && self.head_of(number)?.state == DocumentState::Live
+            {
                 documents.push(id);
             }
         }
@@ -182,8 +185,14 @@ impl Writer {
             descriptions: Vec::new(),
             chunks: 0,
         };
-        for part in 0..view.entity_row(entity)?.parts.min(KNOWN_PARTS) {
+        let mut met = 0;
+        for part in 0..view.entity_row(entity)?.parts {
             let part = view.part(entity, part)?;
+            // What a removed document told left an empty part, until a vacuum.
+            met += u32::from(part != Part { document: INDEX_SCOPE, ..Part::default() });
+            if met > KNOWN_PARTS {
+                break;
+            }
             if known.name.is_empty() {
                 known.name = part.name;
             }

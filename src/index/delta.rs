@@ -33,6 +33,8 @@ pub(crate) struct Delta {
     pub(super) postings: TermLists,
     /// Postings of the memory's fields, from an entity on, those that segments have included.
     recent: Recent,
+    /// Sets of which what the segments say no longer counts, with the numbers of the pieces that segments have.
+    pub(super) replaced: BTreeMap<Vec<u8>, BTreeSet<u16>>,
     /// Places of new chunks.
     pub(super) places: BTreeMap<u32, Place>,
     /// Texts of new chunks whose block is written.
@@ -166,6 +168,13 @@ impl Delta {
                 self.sets.insert(set, BTreeSet::from([id]));
             }
         }
+    }
+
+    /// Puts the set `ids` in the place of `before`, which the segments and this delta have.
+    pub(crate) fn replace(&mut self, set: Vec<u8>, before: &[u32], ids: BTreeSet<u32>) {
+        self.bytes += set.len() + ENTRY_BYTES + 16 * ids.len() + 2 * before.len();
+        self.replaced.entry(set.clone()).or_default().extend(before.iter().map(|id| (id >> 16) as u16));
+        self.sets.insert(set, ids);
     }
 
     /// Sets the frequency of a term in a unit; 0 takes the term away.

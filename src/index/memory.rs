@@ -144,7 +144,7 @@ impl Writer {
             let mut hash = [0; 16];
             hash.copy_from_slice(&blake3::hash(description.as_bytes()).as_bytes()[..16]);
             let key = key::entity_description(entity, &hash);
-            if self.view().newest(&key, |_| Ok(()))?.is_none() {
+            if self.view().newest(&key, |value| Ok(value.is_empty()))? != Some(true) {
                 self.delta.put(key, Vec::new());
                 part.descriptions.push(description.clone());
             }

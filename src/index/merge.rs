@@ -6,8 +6,9 @@
 //! passes its bound by one key at most, whose value is some 64 KiB: of a posting list in pieces, what does not change is
 //! not written (see [`super::merge_postings`]).
 
+use super::lengths::Lengths;
 use super::merge_postings::{has_tombstones, merge_postings};
-use super::view::damaged_value;
+use super::view::{View, damaged_value};
 use super::writer::{Writer, segment_views};
 use crate::Result;
 use crate::dictionary::{Dictionary, MergeCursor, SegmentBuilder, load_value, store_value};
@@ -15,7 +16,7 @@ use crate::store::StoreWriter;
 use plica_format::block::Reference;
 use plica_format::chunk::{decode_places, decode_texts, encode_places, encode_texts};
 use plica_format::entity::{SummaryRow, decode_rows, decode_summary_rows, encode_rows, encode_summary_rows};
-use plica_format::key::{self, Merge};
+use plica_format::key::{self, Field, Merge};
 use plica_format::postings::PostingValue;
 use plica_format::state::{IndexState, Segment};
 use plica_format::{FormatError, idset};
@@ -130,6 +131,10 @@ fn run(writer: &mut Writer, plan: &Plan, allowed: u64) -> Result<()> {
     let oldest = plan.output.unwrap_or(plan.inputs.start) == 0;
     let mut cursor = MergeCursor::new(&dictionary, inputs, &from)?;
     let mut stopped = None;
+    let state = writer.state.clone();
+    let view = View { dictionary: &dictionary, delta: None, state: &state };
+    let lengths = Lengths::default();
+    let length = |chunk: u32| lengths.of(view, chunk);
     let mut written = 0u64;
     let mut key = Vec::new();
     let mut taken = Taken::default();
@@ -151,7 +156,7 @@ fn run(writer: &mut Writer, plan: &Plan, allowed: u64) -> Result<()> {
         }
         let values = taken.load(&dictionary)?;
         let before = writer.store.end();
-        if let Some(value) = merge_values(&mut writer.store, &dictionary, &key, values, oldest)? {
+        if let Some(value) = merge_values(&mut writer.store, &dictionary, (&key, values), oldest, &length)? {
             let stored = store_value(&mut writer.store, &value)?;
             written += (key.len() + stored.len()) as u64 + (writer.store.end() - before);
             builder.push(&mut writer.store, &key, &stored)?;
@@ -229,6 +234,8 @@ fn unchanged<'a>(dictionary: &Dictionary, rule: Merge, taken: &'a Taken, oldest:
         Merge::Postings if alone && oldest => load_value(&dictionary.blocks, leaf, newest, |value| {
             Ok(!has_tombstones(dictionary, &PostingValue::decode(value).map_err(damaged_value(key::POSTINGS))?)?)
         })?,
+        // In the oldest segment a set that is empty is dropped, and nothing is left to be replaced.
+        Merge::Union => alone && !oldest,
         _ => alone,
     };
     Ok(kept.then_some(newest))
@@ -246,16 +253,16 @@ fn rule_of(key: &[u8]) -> Result<Merge> {
 fn merge_values(
     store: &mut StoreWriter,
     dictionary: &Dictionary,
-    key: &[u8],
-    mut values: Vec<Vec<u8>>,
+    (key, mut values): (&[u8], Vec<Vec<u8>>),
     oldest: bool,
+    length: &dyn Fn(u32) -> Result<u32>,
 ) -> Result<Option<Vec<u8>>> {
     let damaged = damaged_value(key.first().copied().unwrap_or_default());
     let rule = rule_of(key)?;
     if rule == Merge::Standing {
         return Ok(values.pop().filter(|value| !(oldest && value.is_empty())));
     }
-    if values.len() == 1 && rule != Merge::Postings || rule == Merge::Newest {
+    if values.len() == 1 && !matches!(rule, Merge::Postings | Merge::Union) || rule == Merge::Newest {
         return Ok(values.pop());
     }
     let block = key::first_number(key).unwrap_or_default();
@@ -264,10 +271,24 @@ fn merge_values(
         Merge::Newest | Merge::Standing => {}
         Merge::Union => {
             let mut ids = BTreeSet::new();
+            let mut replacing = false;
             for value in &values {
-                ids.extend(idset::decode(value).map_err(&damaged)?);
+                let (replaces, new) = idset::decode_update(value).map_err(&damaged)?;
+                if replaces {
+                    ids.clear();
+                    replacing = true;
+                }
+                ids.extend(new);
             }
-            idset::encode(&ids.into_iter().collect::<Vec<_>>(), &mut out).map_err(damaged)?;
+            let ids: Vec<u16> = ids.into_iter().collect();
+            if oldest && ids.is_empty() {
+                return Ok(None);
+            }
+            match replacing && !oldest {
+                true => idset::encode_replacing(&ids, &mut out),
+                false => idset::encode(&ids, &mut out),
+            }
+            .map_err(damaged)?;
         }
         Merge::Places => {
             let rows = rows(&values, |value| decode_places(block, value), |row| row.chunk).map_err(damaged)?;
@@ -287,7 +308,8 @@ fn merge_values(
             encode_summary_rows(&rows, &mut out);
         }
         Merge::Postings => {
-            return merge_postings(store, dictionary, &values, oldest);
+            let is_text = Field::of_key(key).is_some_and(|(field, _)| field == Field::Text);
+            return merge_postings(store, dictionary, &values, oldest, is_text.then_some(length));
         }
     }
     Ok(Some(out))

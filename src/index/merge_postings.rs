@@ -31,12 +31,13 @@ struct Candidate {
 }
 
 /// The value that stands for several of one term, oldest first; `None` where no posting is left. In the oldest segment
-/// nothing is left to take back.
+/// nothing is left to take back. Lists of texts come with the `lengths` of their chunks.
 pub(super) fn merge_postings(
     store: &mut StoreWriter,
     dictionary: &Dictionary,
     values: &[Vec<u8>],
     oldest: bool,
+    lengths: Option<&dyn Fn(u32) -> Result<u32>>,
 ) -> Result<Option<Vec<u8>>> {
     let mut read: Vec<Vec<Posting>> = Vec::with_capacity(values.len());
     let mut candidates: Vec<Candidate> = Vec::new();
@@ -45,7 +46,9 @@ pub(super) fn merge_postings(
         match PostingValue::decode(value).map_err(damaged_value(key::POSTINGS))? {
             PostingValue::Pieces(pieces) => {
                 for piece in pieces {
-                    match is_filled(&piece) && !(oldest && with_piece(dictionary, &piece, has_tombstone)?) {
+                    let bounds_fit = piece.bound.is_some() == lengths.is_some();
+                    match bounds_fit && is_filled(&piece) && !(oldest && with_piece(dictionary, &piece, has_tombstone)?)
+                    {
                         true => candidates.push(Candidate { value: number, piece, stays: true }),
                         false => read_piece(dictionary, &piece, &mut postings)?,
                     }
@@ -62,7 +65,10 @@ pub(super) fn merge_postings(
         }
     }
     let mut postings = read.concat();
-    newest_of_each(&mut postings);
+    match lengths.is_some() {
+        true => annihilate(&mut postings),
+        false => newest_of_each(&mut postings),
+    }
     if oldest {
         postings.retain(|posting| posting.frequency > 0);
     }
@@ -70,21 +76,40 @@ pub(super) fn merge_postings(
         candidates.into_iter().filter(|candidate| candidate.stays).map(|candidate| candidate.piece).collect();
     match (kept.as_slice(), postings.as_slice()) {
         ([], []) => return Ok(None),
-        ([], all) => return encode_postings(store, all).map(Some),
+        ([], all) => return encode_postings(store, all, lengths).map(Some),
         _ => {}
     }
     let mut pieces = Vec::with_capacity(kept.len() + 1);
     let mut left = postings.as_slice();
     for piece in kept {
         let (before, after) = left.split_at(left.partition_point(|posting| posting.id < piece.first_id));
-        encode_pieces(store, before, &mut pieces)?;
+        encode_pieces(store, before, lengths, &mut pieces)?;
         pieces.push(piece);
         left = after;
     }
-    encode_pieces(store, left, &mut pieces)?;
+    encode_pieces(store, left, lengths, &mut pieces)?;
     let mut out = Vec::new();
     PostingValue::encode_pieces(&pieces, &mut out).map_err(Error::encoding)?;
     Ok(Some(out))
+}
+
+/// Sorts postings of texts and drops each that met its tombstone, together with that. A chunk has one posting of a term
+/// ever, and at most one tombstone takes it back; so the postings of a term less its tombstones, summed over the segments,
+/// are the chunks that have it.
+fn annihilate(postings: &mut Vec<Posting>) {
+    postings.sort_by_key(|posting| posting.id);
+    let mut kept = 0;
+    let mut at = 0;
+    while let Some(&posting) = postings.get(at) {
+        let same = postings[at..].iter().take_while(|other| other.id == posting.id).count();
+        let is_met = same > 1 && postings[at..at + same].iter().any(|other| other.frequency == 0);
+        if !is_met {
+            postings[kept] = posting;
+            kept += 1;
+        }
+        at += same;
+    }
+    postings.truncate(kept);
 }
 
 /// Sorts candidates by their ids, and lets only those stay whose range no other posting lies in.
@@ -184,7 +209,8 @@ mod tests {
             ),
         ];
         for (what, lists, kept_at_least) in cases {
-            let values: Vec<Vec<u8>> = lists.iter().map(|list| encode_postings(&mut store, list).unwrap()).collect();
+            let values: Vec<Vec<u8>> =
+                lists.iter().map(|list| encode_postings(&mut store, list, None).unwrap()).collect();
             let dictionary =
                 Dictionary { blocks: store.blocks().unwrap(), segments: Vec::new(), cache: Arc::default() };
             let mut plain = BTreeMap::new();
@@ -196,7 +222,7 @@ mod tests {
                     plain.retain(|_, frequency| *frequency > 0);
                 }
                 let before = store.end();
-                let merged = merge_postings(&mut store, &dictionary, &values, oldest).unwrap();
+                let merged = merge_postings(&mut store, &dictionary, &values, oldest, None).unwrap();
                 let written = store.end() - before;
                 let dictionary =
                     Dictionary { blocks: store.blocks().unwrap(), segments: Vec::new(), cache: Arc::default() };

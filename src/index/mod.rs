@@ -1,13 +1,16 @@
 //! The index: transactions, documents, the entity memory, segments and their merging, and reading it all back.
 
 mod check;
+mod check_postings;
 mod check_records;
+pub(crate) mod columns;
 mod compile;
 mod delta;
 mod documents;
 mod entities;
 mod flush;
 mod given;
+pub(crate) mod lengths;
 mod log;
 mod memory;
 mod merge;
@@ -17,11 +20,14 @@ mod options;
 pub(crate) mod outline;
 mod reach;
 pub(crate) mod records;
+mod remove;
+mod replacement;
 mod snapshot;
 mod stat;
 mod tail;
 mod term_lists;
 mod tree;
+mod vacuum;
 pub(crate) mod view;
 mod writer;
 
@@ -37,4 +43,5 @@ pub use outline::{PageInput, PageSummarizer, TermSummarizer};
 pub use snapshot::{Chunk, Document, Snapshot};
 pub use stat::{Bytes, Calls, DocumentStat, Stat};
 pub use tree::{Entry, Page};
+pub use vacuum::{VacuumOptions, VacuumReport, vacuum};
 pub use writer::{Recovered, Writer};

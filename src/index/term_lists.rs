@@ -230,14 +230,19 @@ impl TermLists {
         }
     }
 
-    /// The lists of a field, in the order of their terms.
-    pub(super) fn sorted(&self, field: Field) -> impl Iterator<Item = (&[u8], ListOf<'_>)> {
+    /// The lists with their fields and terms, in the order of the terms, and the fields of one term in the order of their
+    /// numbers.
+    pub(super) fn sorted(&self) -> impl Iterator<Item = (Field, &[u8], ListOf<'_>)> {
         // Most terms differ in their heads.
-        let mut order: Vec<&Term> = self.table.iter().filter(|term| term.is_of(field)).collect();
+        let mut order: Vec<&Term> = self.table.iter().collect();
         order.sort_unstable_by(|a, b| {
-            a.head.cmp(&b.head).then_with(|| name_of(&self.names, a).cmp(name_of(&self.names, b)))
+            let names = || name_of(&self.names, a).cmp(name_of(&self.names, b));
+            a.head.cmp(&b.head).then_with(names).then_with(|| (a.packed & FIELD_BITS).cmp(&(b.packed & FIELD_BITS)))
         });
-        order.into_iter().map(|term| (name_of(&self.names, term), ListOf { lists: self, term }))
+        order.into_iter().filter_map(|term| {
+            let field = Field::ALL.get(usize::from(term.packed & FIELD_BITS))?;
+            Some((*field, name_of(&self.names, term), ListOf { lists: self, term }))
+        })
     }
 }
 
@@ -417,7 +422,7 @@ mod tests {
             }
             for (number, field) in Field::ALL.into_iter().enumerate() {
                 let mut got = Vec::new();
-                for (term, list) in lists.sorted(field) {
+                for (_, term, list) in lists.sorted().filter(|(of, _, _)| *of == field) {
                     let mut postings = Vec::new();
                     list.read_into(&mut postings);
                     let (from, to) = (base + 100, base + 30_000);

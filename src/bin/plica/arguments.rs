@@ -8,6 +8,7 @@ use crate::values::{
 };
 use clap::{ArgAction, Args, Parser, Subcommand};
 use plica::Weights;
+use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
@@ -42,6 +43,8 @@ pub enum Command {
     Ask(Ask),
     Build(Build),
     Append(Append),
+    Remove(Remove),
+    Vacuum(Vacuum),
     Search(Search),
     Tree(Tree),
     Compile(outline_arguments::Compile),
@@ -89,8 +92,8 @@ pub struct Ask {
 ///
 /// Of a folder, all *.txt, *.md and *.markdown files are taken, in order of their paths; hidden ones are left out. The
 /// id of a document is its file name, within a folder its path from there. A document that the index has already with
-/// the same text is skipped; one that has grown is extended; one that has changed otherwise is an error. A build that
-/// was interrupted goes on where it was when the same command is run again.
+/// the same text is skipped; one that has grown is extended; one that has changed otherwise is an error, or, with
+/// --replace, replaced. A build that was interrupted goes on where it was when the same command is run again.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -115,6 +118,10 @@ pub struct Build {
         hide_possible_values = true
     )]
     pub chunks: ChunksArgument,
+    /// Put a text that has changed in the place of the document that the index has: readers see the old one until the new
+    /// one is complete. Its outline and its records go; `compile` makes them anew
+    #[arg(long)]
+    pub replace: bool,
     #[command(flatten)]
     pub creation: Creation,
     #[command(flatten)]
@@ -164,24 +171,64 @@ pub struct Append {
     pub json: bool,
 }
 
-/// Search an index.
+/// Remove documents from an index.
+///
+/// With one commit they are gone from every answer and every statistic. Their bytes stay in the file, and in its earlier
+/// commits, until a vacuum; --erase does that, too.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  plica remove library.plica notes.md
+  plica remove library.plica letters.txt --erase")]
+pub struct Remove {
+    /// The index file
+    pub index: PathBuf,
+    /// Ids of documents; when one is not there, nothing is removed
+    #[arg(required = true, value_name = "DOC")]
+    pub docs: Vec<String>,
+    /// Vacuum the index afterwards, so that nothing of them is left in the file. Copies of the file, and what was exported
+    /// from it, are not reached
+    #[arg(long)]
+    pub erase: bool,
+    /// Print {"commit":n,"chunks":total} when the commit is on the medium, and with --erase what `vacuum --json` prints
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Rewrite an index without what is dead in it: earlier commits, what was removed or written again.
+///
+/// The new file takes the place of the old one when it is complete; readers that have the old one open go on with it. All
+/// answers stay what they were. Earlier commits cannot be shown any more. It needs as much free space as the new file.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  plica vacuum library.plica")]
+pub struct Vacuum {
+    /// The index file
+    pub index: PathBuf,
+    /// Print {"before_bytes":n,"after_bytes":n,"epoch":n}
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Search an index, or several as one.
 ///
 /// Three channels are fused: the text of chunks, the entity memory (a chunk is found by what its people are called
-/// elsewhere), and summaries. An index of one document is searched as that document.
+/// elsewhere), and summaries. An index of one document is searched as that document. Several indexes give the ranking
+/// that one with all their documents would; they must have no document in common, and no index-wide memory.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   plica search story.plica \"Where did the keeper hide the letters?\" --explain
   plica search library.plica --queries questions.txt --json > answers.jsonl
+  plica search 2024.plica 2025.plica \"Who signed the lease?\"
 
 A line of --queries that starts with { is a JSON object: text is the query, metadata.doc_id the document to ask (it
 beats --doc), and _id comes back in the answer. Any other line is a query as it is.")]
 pub struct Search {
-    /// The index file
-    pub index: PathBuf,
-    /// The query, in plain words
-    #[arg(required_unless_present = "queries", conflicts_with = "queries")]
-    pub query: Option<String>,
+    /// The index file, or several, and then the query in plain words (unless --queries is given)
+    #[arg(value_name = "INDEX|QUERY", required = true, num_args = 1..)]
+    pub operands: Vec<OsString>,
     /// A file of queries, one a line, or - for standard input
     #[arg(long, value_name = "FILE|-")]
     pub queries: Option<PathBuf>,
