@@ -158,6 +158,18 @@ impl<'a> PostingList<'a> {
         }
     }
 
+    /// Whether a frequency is 0; of a list in blocks the widths tell.
+    pub fn has_tombstones(&self) -> Result<bool, FormatError> {
+        match &self.0 {
+            Form::Plain(list) => {
+                let mut postings = Vec::with_capacity(PLAIN_POSTINGS);
+                list.read_into(0, u32::MAX, &mut postings)?;
+                Ok(postings.iter().any(|posting| posting.frequency == 0))
+            }
+            Form::Blocks(list) => Ok(list.has_tombstones()),
+        }
+    }
+
     /// Whether the blocks have bounds.
     pub fn is_bounded(&self) -> bool {
         matches!(&self.0, Form::Blocks(list) if list.is_bounded())

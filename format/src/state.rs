@@ -32,7 +32,7 @@ pub struct Totals {
 pub struct Segment {
     /// Its root: a leaf, or a separator page.
     pub root: Reference,
-    /// Bytes of all its blocks in the file.
+    /// Bytes that were written for it; blocks that it took over from segments merged into it are not counted again.
     pub bytes: u64,
     /// How many merges deep it is; segments of one level are merged into one of the next.
     pub level: u8,

@@ -147,7 +147,18 @@ impl<'a> MergeCursor<'a> {
 
     /// The least key that is left.
     pub(crate) fn key(&self) -> Option<Vec<u8>> {
-        self.cursors.iter().filter_map(|cursor| cursor.peek().map(|entry| entry.0)).min().map(<[u8]>::to_vec)
+        let mut key = Vec::new();
+        self.next_key(&mut key).then_some(key)
+    }
+
+    /// Puts the least key that is left into `key`; gives whether there was one.
+    pub(crate) fn next_key(&self, key: &mut Vec<u8>) -> bool {
+        let Some(least) = self.cursors.iter().filter_map(|cursor| cursor.peek().map(|entry| entry.0)).min() else {
+            return false;
+        };
+        key.clear();
+        key.extend_from_slice(least);
+        true
     }
 
     /// Hands the values of `key`, which [`MergeCursor::key`] gave, as the leaves hold them to `use_it`, oldest first,

@@ -2,13 +2,14 @@
 
 use super::tail::{NodeId, Tail};
 use super::writer::{OpenDocument, Writer, totals_of};
+use crate::text::{TermCounter, TermCounts};
 use crate::{Error, Result};
 use plica_format::block::{BlockKind, Reference};
 use plica_format::chunk::{Place, TextRow};
 use plica_format::document::{DocumentHead, DocumentState, INLINE_TITLE_BYTES, Information};
 use plica_format::key::{self, Field};
 use plica_format::limits::{CHUNK_BYTES, KEY_BYTES, METADATA_BYTES, SUMMARY_BYTES, TITLE_BYTES};
-use std::collections::HashMap;
+use std::collections::HashSet;
 
 /// A text block is written when its texts reach this many bytes: zstd gains little from more, and a read decodes it all.
 pub(super) const TEXT_BLOCK_BYTES: usize = 16 << 10;
@@ -30,6 +31,25 @@ impl<'a> NewChunk<'a> {
     /// A chunk of text alone.
     pub fn text(text: &'a str) -> Self {
         Self { text, ..Self::default() }
+    }
+}
+
+/// What a chunk's text counts to. It needs no writer, so it can be found on another thread.
+#[derive(Debug)]
+pub(crate) struct ChunkCounts {
+    /// The terms of title and text.
+    terms: TermCounts,
+    /// Words of the text.
+    words: u32,
+}
+
+impl ChunkCounts {
+    /// Counts a chunk; `None` where it is too long to be one.
+    pub(crate) fn of(counter: &mut TermCounter, chunk: &NewChunk<'_>) -> Option<Self> {
+        (chunk.title.len() + chunk.text.len() <= CHUNK_BYTES).then(|| Self {
+            terms: counter.count(&[chunk.title, chunk.text]),
+            words: crate::text::word_count(chunk.text),
+        })
     }
 }
 
@@ -71,8 +91,28 @@ impl Writer {
 
     /// The number of a document that was not removed.
     pub(super) fn standing(&self, id: &str) -> Result<Option<u32>> {
-        let Some(number) = self.view().document_number(id)? else { return Ok(None) };
-        Ok((self.head_of(number)?.state != DocumentState::Removed).then_some(number))
+        let number = match self.delta.last_document(id) {
+            Some(number) => number,
+            None => {
+                let Some(number) = self.view().document_number(id)? else { return Ok(None) };
+                self.delta.note_document(id, number);
+                number
+            }
+        };
+        Ok((self.peek(number, |head| head.state)? != DocumentState::Removed).then_some(number))
+    }
+
+    /// What `look` sees in the head of a document.
+    fn peek<T>(&self, number: u32, look: impl FnOnce(&DocumentHead) -> T) -> Result<T> {
+        match self.open.get(&number) {
+            Some(open) => Ok(look(&open.head)),
+            None => self.head_of(number).map(|head| look(&head)),
+        }
+    }
+
+    /// What `look` sees in the head of the document with this id, where there is one.
+    pub(crate) fn peek_by_id<T>(&self, id: &str, look: impl FnOnce(&DocumentHead) -> T) -> Result<Option<T>> {
+        self.known(id)?.map(|number| self.peek(number, look)).transpose()
     }
 
     pub(super) fn head_of(&self, number: u32) -> Result<DocumentHead> {
@@ -206,16 +246,28 @@ impl Writer {
 
     /// Appends a chunk to a document.
     pub fn append_chunk(&mut self, id: &str, chunk: &NewChunk<'_>) -> Result<Appended> {
+        self.append_counted(id, chunk, None)
+    }
+
+    /// Appends a chunk, whose counts may be known.
+    pub(super) fn append_counted(
+        &mut self,
+        id: &str,
+        chunk: &NewChunk<'_>,
+        counts: Option<ChunkCounts>,
+    ) -> Result<Appended> {
         self.flush_if_full()?;
         let number = self.number(id)?;
-        let bytes = chunk.title.len() + chunk.text.len();
-        if bytes > CHUNK_BYTES {
-            return Err(Error::Limit {
-                what: "a chunk's title and text in bytes",
-                limit: CHUNK_BYTES as u64,
-                got: bytes as u64,
-            });
-        }
+        let counts = match counts.or_else(|| ChunkCounts::of(&mut self.counter, chunk)) {
+            Some(counts) => counts,
+            None => {
+                return Err(Error::Limit {
+                    what: "a chunk's title and text in bytes",
+                    limit: CHUNK_BYTES as u64,
+                    got: (chunk.title.len() + chunk.text.len()) as u64,
+                });
+            }
+        };
         if let Some((start, end)) = chunk.span.filter(|(start, end)| start > end) {
             return Err(Error::invalid(format!("a chunk's start must not be behind its end, got {start} and {end}")));
         }
@@ -238,11 +290,12 @@ impl Writer {
             next.ok_or(Error::Limit { what: "the number of chunks", limit: u64::from(u32::MAX), got: 1 << 32 })?;
         self.chunks += 1;
 
-        let tokens = self.post_text(Field::Text, new, &[chunk.title, chunk.text]);
+        let ChunkCounts { terms, words } = counts;
+        self.delta.post_all(Field::Text, new, &terms);
+        let tokens = terms.tokens();
         let offset = self.texts.raw.len() as u32;
         self.texts.raw.extend_from_slice(chunk.title.as_bytes());
         self.texts.raw.extend_from_slice(chunk.text.as_bytes());
-        let words = crate::text::word_count(chunk.text);
         self.texts.rows.push(TextRow {
             chunk: new,
             block: Reference { offset: 0, stored_bytes: 0, kind: BlockKind::Text, checksum: 0 },
@@ -286,11 +339,9 @@ impl Writer {
 
     /// Posts the terms of texts that are one unit, and gives its token count.
     pub(super) fn post_text(&mut self, field: Field, unit: u32, texts: &[&str]) -> u32 {
-        let (counts, tokens) = count_terms(texts);
-        for (term, count) in counts {
-            self.delta.post(field, &term, unit, count);
-        }
-        tokens
+        let counts = self.counter.count(texts);
+        self.delta.post_all(field, unit, &counts);
+        counts.tokens()
     }
 
     /// Writes the texts that wait as one block.
@@ -341,14 +392,14 @@ impl Writer {
         // The unit of a level-1 summary is the first chunk that it covers.
         let unit = open.tail.chunks_of(self.view(), node)?.first().copied();
         let unit = unit.ok_or_else(|| super::view::inconsistent("a level-1 node without chunks"))?;
-        let (old, old_tokens) = before.as_deref().map(|text| count_terms(&[text])).unwrap_or_default();
-        let (new, new_tokens) = count_terms(&[text]);
-        for term in old.keys().filter(|term| !new.contains_key(*term)) {
+        let old = self.counter.count(before.as_slice().iter().map(String::as_str).collect::<Vec<_>>().as_slice());
+        let new = self.counter.count(&[text]);
+        let kept: HashSet<&str> = if before.is_some() { new.terms().collect() } else { HashSet::new() };
+        for term in old.terms().filter(|term| !kept.contains(term)) {
             self.delta.post(Field::Summary, term, unit, 0);
         }
-        for (term, count) in new {
-            self.delta.post(Field::Summary, &term, unit, count);
-        }
+        self.delta.post_all(Field::Summary, unit, &new);
+        let (old_tokens, new_tokens) = (old.tokens(), new.tokens());
         self.delta.put_summary_row(unit, new_tokens);
         open.head.summaries += u32::from(before.is_none());
         open.head.summary_tokens = open.head.summary_tokens - u64::from(old_tokens) + u64::from(new_tokens);
@@ -438,21 +489,8 @@ pub(crate) fn chain(before: &[u8; 32], text: &str) -> [u8; 32] {
 
 /// How often each term stands in texts that are one unit (the texts are joined by a space), and how many tokens there
 /// are.
-pub(super) fn count_terms(texts: &[&str]) -> (HashMap<String, u32>, u32) {
-    let mut counts: HashMap<String, u32> = HashMap::new();
-    let mut tokens = 0u32;
-    for text in texts {
-        crate::text::for_each_token(text, &mut |token: &str| {
-            tokens += 1;
-            match counts.get_mut(token) {
-                Some(count) => *count += 1,
-                None => {
-                    counts.insert(token.to_owned(), 1);
-                }
-            }
-        });
-    }
-    (counts, tokens)
+pub(super) fn count_terms(texts: &[&str]) -> TermCounts {
+    TermCounter::default().count(texts)
 }
 
 /// A varint that is a whole value.

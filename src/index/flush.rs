@@ -37,7 +37,8 @@ pub(super) fn flush(writer: &mut Writer) -> Result<()> {
     }
     super::records::write_counts(writer)?;
     let start = writer.store.end();
-    let mut delta = std::mem::take(&mut writer.delta);
+    let hasher = writer.counter.hasher().clone();
+    let mut delta = writer.delta.take(hasher, &writer.state);
     let store = &mut writer.store;
     let mut segment = SegmentBuilder::new();
     for kind in [
@@ -134,18 +135,14 @@ pub(super) fn flush(writer: &mut Writer) -> Result<()> {
         Some(place) => Ok(place.tokens),
         None => older.place(chunk).map(|place| place.tokens),
     };
-    let mut terms: Vec<(Vec<u8>, Field, Vec<Posting>)> = Vec::new();
-    for (field, of_field) in Field::ALL.into_iter().zip(&mut delta.postings) {
-        terms.extend(std::mem::take(of_field).into_iter().map(|(term, postings)| {
-            let postings = postings.into_iter().map(|(id, frequency)| Posting { id, frequency }).collect();
-            (field.key(&term), field, postings)
-        }));
-    }
-    terms.sort_by(|a, b| a.0.cmp(&b.0));
-    for (key, field, postings) in terms {
+    let mut postings: Vec<Posting> = Vec::new();
+    for (field, term, list) in delta.postings.sorted() {
+        postings.clear();
+        list.read_into(&mut postings);
         let value = encode_postings(store, &postings, (field == Field::Text).then_some(&lengths))?;
         let stored = store_value(store, &value)?;
-        segment.push(store, &key, &stored)?;
+        let term = std::str::from_utf8(term).unwrap_or_default();
+        segment.push(store, &field.key(term), &stored)?;
     }
     // Kinds behind the postings, in the order of their numbers.
     for (key, value) in delta.values.range(vec![key::OUTLINE]..) {
@@ -154,6 +151,7 @@ pub(super) fn flush(writer: &mut Writer) -> Result<()> {
     }
     if let Some(root) = segment.finish(store)? {
         let bytes = store.end() - start;
+        writer.flushes += 1;
         writer.state.segments.push(Segment { root, bytes, level: level_of(bytes), merging: 0, cursor: Vec::new() });
     }
     Ok(())
@@ -202,26 +200,46 @@ pub(super) fn encode_postings(
 ) -> Result<Vec<u8>> {
     let mut value = Vec::new();
     let mut pieces = Vec::new();
-    // Short lists have no bounds.
-    let lengths = match lengths.filter(|_| list.len() > postings::PLAIN_POSTINGS) {
-        Some(length) => {
-            let of = |posting: &Posting| if posting.frequency == 0 { Ok(0) } else { length(posting.id) };
-            Some(list.iter().map(of).collect::<Result<Vec<u32>>>()?)
+    let bounded = lengths.is_some() && list.len() > postings::PLAIN_POSTINGS;
+    if list.len() <= postings::BLOCK_POSTINGS || postings::piece_postings(list, bounded) >= list.len() {
+        // Short lists have no bounds.
+        let lengths = lengths_of(list, lengths.filter(|_| bounded))?;
+        postings::encode(list, lengths.as_deref(), &mut value).map_err(Error::encoding)?;
+        if value.len() <= INLINE_VALUE_BYTES {
+            return Ok(value);
         }
-        None => None,
-    };
+        value.clear();
+    }
+    encode_pieces(store, list, lengths, &mut pieces)?;
+    PostingValue::encode_pieces(&pieces, &mut value).map_err(Error::encoding)?;
+    Ok(value)
+}
+
+/// Lengths of the units of a list.
+fn lengths_of(list: &[Posting], lengths: Option<&dyn Fn(u32) -> Result<u32>>) -> Result<Option<Vec<u32>>> {
+    let Some(length) = lengths else { return Ok(None) };
+    let of = |posting: &Posting| if posting.frequency == 0 { Ok(0) } else { length(posting.id) };
+    list.iter().map(of).collect::<Result<_>>().map(Some)
+}
+
+/// Writes postings as pieces, each in a block of its own.
+pub(super) fn encode_pieces(
+    store: &mut StoreWriter,
+    list: &[Posting],
+    lengths: Option<&dyn Fn(u32) -> Result<u32>>,
+    pieces: &mut Vec<Piece>,
+) -> Result<()> {
+    let lengths = lengths_of(list, lengths)?;
     let mut left = list;
+    let mut bytes = Vec::new();
     while !left.is_empty() {
         let done = list.len() - left.len();
         let fitting = postings::piece_postings(left, lengths.is_some()).clamp(1, left.len());
         let (piece, rest) = left.split_at(fitting);
         left = rest;
         let lengths = lengths.as_ref().and_then(|lengths| lengths.get(done..done + fitting));
-        let mut bytes = Vec::new();
+        bytes.clear();
         postings::encode(piece, lengths, &mut bytes).map_err(Error::encoding)?;
-        if pieces.is_empty() && left.is_empty() && bytes.len() <= INLINE_VALUE_BYTES {
-            return Ok(bytes);
-        }
         let (Some(first), Some(last)) = (piece.first(), piece.last()) else { continue };
         pieces.push(Piece {
             first_id: first.id,
@@ -231,6 +249,5 @@ pub(super) fn encode_postings(
             reference: store.append(BlockKind::Postings, &bytes, false)?,
         });
     }
-    PostingValue::encode_pieces(&pieces, &mut value).map_err(Error::encoding)?;
-    Ok(value)
+    Ok(())
 }

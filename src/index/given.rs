@@ -4,6 +4,7 @@ use super::documents::Origin;
 use super::memory::check_update;
 use super::writer::Writer;
 use crate::ingest::EntityUpdate;
+use crate::text::TermHasher;
 use crate::{Error, Result};
 use plica_format::document::DocumentState;
 use plica_format::key::{self, INDEX_SCOPE};
@@ -120,11 +121,21 @@ impl Writer {
         Ok(())
     }
 
-    /// Appends a chunk whose understanding comes from outside, too.
-    pub(crate) fn give_chunk(&mut self, id: &str, chunk: &super::NewChunk<'_>) -> Result<super::Appended> {
-        let appended = self.append_chunk(id, chunk)?;
+    /// Appends a chunk whose understanding comes from outside, too; `counts` are those of the chunk, where they are known.
+    pub(crate) fn give_chunk(
+        &mut self,
+        id: &str,
+        chunk: &super::NewChunk<'_>,
+        counts: Option<super::ChunkCounts>,
+    ) -> Result<super::Appended> {
+        let appended = self.append_counted(id, chunk, counts)?;
         self.count_update(id, Origin::Given)?;
         Ok(appended)
+    }
+
+    /// What terms are hashed with, so that they can be counted elsewhere.
+    pub(crate) fn term_hasher(&self) -> TermHasher {
+        self.counter.hasher().clone()
     }
 }
 

@@ -184,13 +184,14 @@ impl Writer {
     /// Raises the frequencies of the terms of `texts` in a field of a record, and gives how many tokens there are.
     fn add_terms(&mut self, field: Field, entity: u32, texts: &[String]) -> Result<u32> {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let (counts, tokens) = count_terms(&texts);
-        for (term, count) in counts {
-            let before = self.view().postings(field, &term, entity, entity)?;
+        let counts = self.counter.count(&texts);
+        for (term, hash, count) in counts.iter() {
+            let Ok(text) = std::str::from_utf8(term) else { continue };
+            let before = self.view().postings(field, text, entity, entity)?;
             let before = before.first().map_or(0, |posting| posting.frequency);
-            self.delta.post(field, &term, entity, before.saturating_add(count));
+            self.delta.post_hashed(field, term, hash, entity, before.saturating_add(count));
         }
-        Ok(tokens)
+        Ok(counts.tokens())
     }
 
     /// Writes a part of a record, as several where it is long, and counts it in the record's row.
@@ -253,7 +254,7 @@ impl Writer {
         let view = self.view();
         let mut rows: HashMap<u32, EntityRow> = HashMap::new();
         let whole = scope == INDEX_SCOPE || u64::from(last - first) + 1 == records;
-        let terms: BTreeSet<String> = count_terms(&[title, text]).0.into_keys().collect();
+        let terms: BTreeSet<String> = count_terms(&[title, text]).terms().map(str::to_owned).collect();
         // (records with the term, term, postings a field)
         let mut found = Vec::new();
         for term in terms {
@@ -308,7 +309,7 @@ impl Writer {
         let mut shown = Recalled { name: String::new(), kind: String::new(), aliases: vec![], descriptions: vec![] };
         let mut left = RECALL_TOKENS;
         let mut take = |text: &str| {
-            let tokens = count_terms(&[text]).1;
+            let tokens = count_terms(&[text]).tokens();
             let fits = tokens <= left;
             left = left.saturating_sub(tokens);
             fits

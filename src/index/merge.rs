@@ -2,19 +2,22 @@
 //!
 //! Segments of one level are merged, eight at a time, into one of the next. A commit merges at most
 //! `max(1 MiB, 4 × its own bytes)`; a merge that needs more goes on with the next commit: the segment in the making
-//! holds the keys below a cursor, its inputs count from the cursor on, and together they are what the inputs were.
+//! holds the keys below a cursor, its inputs count from the cursor on, and together they are what the inputs were. A step
+//! passes its bound by one key at most, whose value is some 64 KiB: of a posting list in pieces, what does not change is
+//! not written (see [`super::merge_postings`]).
 
-use super::flush::encode_postings;
 use super::lengths::Lengths;
-use super::view::{View, damaged_value, newest_of_each, read_postings};
+use super::merge_postings::{has_tombstones, merge_postings};
+use super::view::{View, damaged_value};
 use super::writer::{Writer, segment_views};
 use crate::Result;
-use crate::dictionary::{MergeCursor, SegmentBuilder, load_value, store_value};
+use crate::dictionary::{Dictionary, MergeCursor, SegmentBuilder, load_value, store_value};
 use crate::store::StoreWriter;
+use plica_format::block::Reference;
 use plica_format::chunk::{decode_places, decode_texts, encode_places, encode_texts};
 use plica_format::entity::{SummaryRow, decode_rows, decode_summary_rows, encode_rows, encode_summary_rows};
 use plica_format::key::{self, Field, Merge};
-use plica_format::postings::{Posting, PostingValue};
+use plica_format::postings::PostingValue;
 use plica_format::state::{IndexState, Segment};
 use plica_format::{FormatError, idset};
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +27,8 @@ use std::ops::Range;
 pub(super) const FAN_IN: usize = 8;
 /// Bytes that any commit may merge.
 const STEP_BYTES: u64 = 1 << 20;
+/// Up to this many segments may stand after bulk work that merges nothing.
+const BULK_SEGMENTS: usize = 32;
 /// With this many segments, merging no longer waits; the format allows 256.
 const CROWDED: usize = 192;
 
@@ -35,8 +40,12 @@ struct Plan {
     inputs: Range<usize>,
 }
 
-/// Merges as much as a commit that wrote `own_bytes` may.
+/// Merges as much as a commit that wrote `own_bytes` may. A commit that wrote several segments, each as large as the
+/// writer's memory lets it be, leaves them as they are, so that bulk work is written once; later commits merge them.
 pub(super) fn step(writer: &mut Writer, own_bytes: u64) -> Result<()> {
+    if writer.flushes > 1 && writer.state.segments.len() <= BULK_SEGMENTS {
+        return Ok(());
+    }
     let start = writer.store.end();
     let budget = STEP_BYTES.max(own_bytes.saturating_mul(4));
     #[cfg(test)]
@@ -122,27 +131,34 @@ fn run(writer: &mut Writer, plan: &Plan, allowed: u64) -> Result<()> {
     let oldest = plan.output.unwrap_or(plan.inputs.start) == 0;
     let mut cursor = MergeCursor::new(&dictionary, inputs, &from)?;
     let mut stopped = None;
-    let mut taken = 0u64;
     let state = writer.state.clone();
     let view = View { dictionary: &dictionary, delta: None, state: &state };
     let lengths = Lengths::default();
     let length = |chunk: u32| lengths.of(view, chunk);
-    while let Some(key) = cursor.key() {
-        if taken >= allowed {
+    let mut written = 0u64;
+    let mut key = Vec::new();
+    let mut taken = Taken::default();
+    while cursor.next_key(&mut key) {
+        if written >= allowed {
             stopped = Some(key);
             break;
         }
-        let mut values: Vec<Vec<u8>> = Vec::new();
+        taken.clear();
         cursor.take(&key, |leaf, stored| {
-            load_value(&dictionary.blocks, leaf, stored, |value| {
-                values.push(value.to_vec());
-                Ok(())
-            })
+            taken.push(*leaf, stored);
+            Ok(())
         })?;
+        let rule = rule_of(&key)?;
+        if let Some(stored) = unchanged(&dictionary, rule, &taken, oldest)? {
+            written += (key.len() + stored.len()) as u64;
+            builder.push(&mut writer.store, &key, stored)?;
+            continue;
+        }
+        let values = taken.load(&dictionary)?;
         let before = writer.store.end();
         if let Some(value) = merge_values(&mut writer.store, &dictionary, (&key, values), oldest, &length)? {
             let stored = store_value(&mut writer.store, &value)?;
-            taken += (key.len() + stored.len()) as u64 + (writer.store.end() - before);
+            written += (key.len() + stored.len()) as u64 + (writer.store.end() - before);
             builder.push(&mut writer.store, &key, &stored)?;
         }
     }
@@ -176,18 +192,73 @@ fn inputs_level(state: &IndexState, plan: &Plan) -> u8 {
     state.segments.get(plan.inputs.clone()).unwrap_or_default().iter().map(|segment| segment.level).max().unwrap_or(0)
 }
 
+/// The values of one key as the leaves of several segments hold them, oldest first.
+#[derive(Default)]
+struct Taken {
+    bytes: Vec<u8>,
+    /// Leaf, start and end of each.
+    values: Vec<(Reference, usize, usize)>,
+}
+
+impl Taken {
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.values.clear();
+    }
+
+    fn push(&mut self, leaf: Reference, stored: &[u8]) {
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(stored);
+        self.values.push((leaf, start, self.bytes.len()));
+    }
+
+    fn iter(&self) -> impl DoubleEndedIterator<Item = (&Reference, &[u8])> {
+        self.values.iter().map(|(leaf, start, end)| (leaf, self.bytes.get(*start..*end).unwrap_or_default()))
+    }
+
+    fn load(&self, dictionary: &Dictionary) -> Result<Vec<Vec<u8>>> {
+        self.iter()
+            .map(|(leaf, stored)| load_value(&dictionary.blocks, leaf, stored, |value| Ok(value.to_vec())))
+            .collect()
+    }
+}
+
+/// What stands for the values of a key as a leaf holds it already, where merging changes nothing in it: it is copied,
+/// and if it lies in a block of its own, not even that.
+fn unchanged<'a>(dictionary: &Dictionary, rule: Merge, taken: &'a Taken, oldest: bool) -> Result<Option<&'a [u8]>> {
+    let Some((leaf, newest)) = taken.iter().next_back() else { return Ok(None) };
+    let alone = taken.values.len() == 1;
+    let kept = match rule {
+        Merge::Newest => true,
+        Merge::Standing => !oldest || load_value(&dictionary.blocks, leaf, newest, |value| Ok(!value.is_empty()))?,
+        Merge::Postings if alone && oldest => load_value(&dictionary.blocks, leaf, newest, |value| {
+            Ok(!has_tombstones(dictionary, &PostingValue::decode(value).map_err(damaged_value(key::POSTINGS))?)?)
+        })?,
+        // In the oldest segment a set that is empty is dropped, and nothing is left to be replaced.
+        Merge::Union => alone && !oldest,
+        _ => alone,
+    };
+    Ok(kept.then_some(newest))
+}
+
+/// How the values of a key are merged.
+fn rule_of(key: &[u8]) -> Result<Merge> {
+    let kind = key.first().copied().unwrap_or_default();
+    key::merge_rule(key).ok_or_else(|| {
+        damaged_value(kind)(FormatError::new("key", 0, "a known kind of key", format_args!("{kind:#04x}")))
+    })
+}
+
 /// The one value that stands for several of one key, oldest first; `None` where nothing is left.
 fn merge_values(
     store: &mut StoreWriter,
-    dictionary: &crate::dictionary::Dictionary,
+    dictionary: &Dictionary,
     (key, mut values): (&[u8], Vec<Vec<u8>>),
     oldest: bool,
     length: &dyn Fn(u32) -> Result<u32>,
 ) -> Result<Option<Vec<u8>>> {
-    let kind = key.first().copied().unwrap_or_default();
-    let damaged = damaged_value(kind);
-    let rule = key::merge_rule(key)
-        .ok_or_else(|| damaged(FormatError::new("key", 0, "a known kind of key", format_args!("{kind:#04x}"))))?;
+    let damaged = damaged_value(key.first().copied().unwrap_or_default());
+    let rule = rule_of(key)?;
     if rule == Merge::Standing {
         return Ok(values.pop().filter(|value| !(oldest && value.is_empty())));
     }
@@ -237,45 +308,11 @@ fn merge_values(
             encode_summary_rows(&rows, &mut out);
         }
         Merge::Postings => {
-            let mut postings: Vec<Posting> = Vec::new();
-            for value in &values {
-                let value = PostingValue::decode(value).map_err(&damaged)?;
-                read_postings(dictionary, &value, 0, u32::MAX, &mut postings)?;
-            }
             let is_text = Field::of_key(key).is_some_and(|(field, _)| field == Field::Text);
-            match is_text {
-                true => annihilate(&mut postings),
-                false => newest_of_each(&mut postings),
-            }
-            if oldest {
-                postings.retain(|posting| posting.frequency > 0);
-            }
-            if postings.is_empty() {
-                return Ok(None);
-            }
-            out = encode_postings(store, &postings, is_text.then_some(length))?;
+            return merge_postings(store, dictionary, &values, oldest, is_text.then_some(length));
         }
     }
     Ok(Some(out))
-}
-
-/// Sorts postings of texts and drops each that met its tombstone, together with that. A chunk has one posting of a term
-/// ever, and at most one tombstone takes it back; so the postings of a term less its tombstones, summed over the segments,
-/// are the chunks that have it.
-fn annihilate(postings: &mut Vec<Posting>) {
-    postings.sort_by_key(|posting| posting.id);
-    let mut kept = 0;
-    let mut at = 0;
-    while let Some(&posting) = postings.get(at) {
-        let same = postings[at..].iter().take_while(|other| other.id == posting.id).count();
-        let is_met = same > 1 && postings[at..at + same].iter().any(|other| other.frequency == 0);
-        if !is_met {
-            postings[kept] = posting;
-            kept += 1;
-        }
-        at += same;
-    }
-    postings.truncate(kept);
 }
 
 /// The rows of several values, the newest of each id, ascending.

@@ -19,6 +19,9 @@ pub struct Options {
     /// Bytes of additions that a writer holds in memory before it writes them out as a segment. The commit publishes
     /// all segments at once.
     pub memory_budget_bytes: usize,
+    /// Threads that an import may use, the caller's included: the others read lines ahead. Nothing that is written depends
+    /// on it. With 1, no thread is started, and a line is taken in before the next is read.
+    pub threads: usize,
     /// When a commit is on the medium.
     pub durability: Durability,
     /// Whether commits record the time.
@@ -47,6 +50,7 @@ impl Default for Options {
             memory: MemoryScope::Document,
             busy_timeout: Duration::from_secs(2),
             memory_budget_bytes: 256 << 20,
+            threads: 1,
             durability: Durability::Immediate,
             timestamps: true,
             file_id: None,
@@ -55,7 +59,8 @@ impl Default for Options {
 }
 
 impl Options {
-    /// The defaults: fan-out 5, chunks of 500 words, a memory a document, 2 s of patience, 256 MiB, durable commits.
+    /// The defaults: fan-out 5, chunks of 500 words, a memory a document, 2 s of patience, 256 MiB, one thread,
+    /// durable commits.
     pub fn new() -> Self {
         Self::default()
     }
@@ -87,6 +92,12 @@ impl Options {
     /// Sets [`Options::memory_budget_bytes`].
     pub fn memory_budget_bytes(mut self, bytes: usize) -> Self {
         self.memory_budget_bytes = bytes;
+        self
+    }
+
+    /// Sets [`Options::threads`].
+    pub fn threads(mut self, threads: usize) -> Self {
+        self.threads = threads;
         self
     }
 

@@ -11,7 +11,6 @@
 //! *An index-wide memory* does not remember who else told a fact: what one document told first was passed over when the
 //! next one told it again. So what the removed document told goes, and a record goes when nothing else is linked to it.
 
-use super::documents::count_terms;
 use super::tail::read_page;
 use super::view::{View, inconsistent};
 use super::writer::Writer;
@@ -124,8 +123,9 @@ impl Writer {
 
     /// Tombstones for the terms of a unit.
     fn take_unit(&mut self, field: Field, unit: u32, texts: &[&str]) {
-        for term in count_terms(texts).0.into_keys() {
-            self.delta.post(field, &term, unit, 0);
+        let counts = self.counter.count(texts);
+        for (term, hash, _) in counts.iter() {
+            self.delta.post_hashed(field, term, hash, unit, 0);
         }
     }
 
@@ -307,13 +307,14 @@ impl Writer {
     /// Lowers the frequencies of the terms of `texts` in a field of a record, and gives how many tokens there are.
     fn lower_terms(&mut self, field: Field, entity: u32, texts: &[String]) -> Result<u32> {
         let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let (counts, tokens) = count_terms(&texts);
-        for (term, count) in counts {
-            let before = self.view().postings(field, &term, entity, entity)?;
+        let counts = self.counter.count(&texts);
+        for (term, hash, count) in counts.iter() {
+            let Ok(text) = std::str::from_utf8(term) else { continue };
+            let before = self.view().postings(field, text, entity, entity)?;
             let before = before.first().map_or(0, |posting| posting.frequency);
-            self.delta.post(field, &term, entity, before.saturating_sub(count));
+            self.delta.post_hashed(field, term, hash, entity, before.saturating_sub(count));
         }
-        Ok(tokens)
+        Ok(counts.tokens())
     }
 }
 

@@ -57,6 +57,9 @@ impl<'a> View<'a> {
         if let Some(value) = self.delta.and_then(|delta| delta.values.get(key)) {
             return decode(value).map(Some).map_err(damaged_value(kind));
         }
+        if self.delta.is_some_and(|delta| delta.is_new(key)) {
+            return Ok(None);
+        }
         self.dictionary.newest(key, |value| decode(value).map_err(damaged_value(kind)))
     }
 
@@ -156,6 +159,9 @@ impl<'a> View<'a> {
 
     /// An id set by its key without the piece number, in ascending order.
     pub(crate) fn set(&self, prefix: &[u8]) -> Result<Vec<u32>> {
+        if let Some(delta) = self.delta.filter(|delta| delta.is_new(prefix)) {
+            return Ok(delta.sets.get(prefix).into_iter().flatten().copied().collect());
+        }
         let kind = prefix.first().copied().unwrap_or_default();
         let ids = if kind == key::ENTITY_CHUNKS { self.state.chunks } else { self.state.entities };
         let mut found = Vec::new();
@@ -202,10 +208,12 @@ impl<'a> View<'a> {
     pub(crate) fn postings(&self, field: Field, term: &str, from: u32, to: u32) -> Result<Vec<Posting>> {
         let key = field.key(term);
         let mut out: Vec<Posting> = Vec::new();
-        self.dictionary.each(&key, |value| {
-            let value = PostingValue::decode(value).map_err(damaged_value(key::POSTINGS))?;
-            read_postings(self.dictionary, &value, from, to, &mut out)
-        })?;
+        if !self.delta.is_some_and(|delta| delta.knows_unit(field, from)) {
+            self.dictionary.each(&key, |value| {
+                let value = PostingValue::decode(value).map_err(damaged_value(key::POSTINGS))?;
+                read_postings(self.dictionary, &value, from, to, &mut out)
+            })?;
+        }
         if let Some(delta) = self.delta {
             delta.postings(field, term, from, to, &mut out);
         }

@@ -11,6 +11,7 @@ use super::view::View;
 use super::{flush, merge};
 use crate::dictionary::{Dictionary, PageCache, SegmentView};
 use crate::store::{self, Head, StoreWriter};
+use crate::text::TermCounter;
 use crate::{Error, Result};
 use plica_format::chunk::TextRow;
 use plica_format::document::{DocumentHead, DocumentState};
@@ -89,6 +90,8 @@ pub struct Writer {
     pub(super) parameters: Parameters,
     pub(super) options: Options,
     pub(super) state: IndexState,
+    /// Counts the terms of units; its hasher is the delta's, too.
+    pub(super) counter: TermCounter,
     pub(super) delta: Delta,
     pub(super) texts: TextBuffer,
     pub(super) open: BTreeMap<u32, OpenDocument>,
@@ -105,6 +108,8 @@ pub struct Writer {
     #[cfg(test)]
     pub(super) merge_budget: Option<u64>,
     recovered: Recovered,
+    /// Segments written since the last commit.
+    pub(super) flushes: usize,
     /// File end after the last commit, to know what a commit wrote.
     committed_end: u64,
 }
@@ -147,6 +152,8 @@ impl Writer {
         let cache = Arc::new(PageCache::default());
         let dictionary = dictionary(&mut store, &state, &cache)?;
         let committed_end = store.end();
+        let counter = TermCounter::default();
+        let delta = Delta::new(counter.hasher().clone(), &state);
         let options = Options {
             fanout: parameters.fanout,
             chunk_words: parameters.chunk_words,
@@ -158,7 +165,8 @@ impl Writer {
             parameters,
             options,
             state,
-            delta: Delta::default(),
+            delta,
+            counter,
             texts: TextBuffer::default(),
             open: BTreeMap::new(),
             outlines: BTreeMap::new(),
@@ -170,6 +178,7 @@ impl Writer {
             #[cfg(test)]
             merge_budget: None,
             recovered,
+            flushes: 0,
             committed_end,
         };
         writer.chunks = writer.count_chunks()?;
@@ -272,6 +281,7 @@ impl Writer {
         };
         let head = self.store.commit(self.state.encode(), durability)?;
         let sequence = head.commit.sequence;
+        self.flushes = 0;
         self.committed_end = self.store.end();
         Ok(sequence)
     }
@@ -286,13 +296,14 @@ impl Writer {
     /// Drops what was added since the last commit.
     pub fn rollback(&mut self) -> Result<()> {
         self.store.rollback()?;
-        self.delta = Delta::default();
         self.texts = TextBuffer::default();
         self.open.clear();
         self.outlines.clear();
         self.replacing.clear();
         let head = self.store.head().clone();
         self.state = decode_state(&head)?;
+        self.delta = Delta::new(self.counter.hasher().clone(), &self.state);
+        self.flushes = 0;
         self.refresh_dictionary()?;
         self.chunks = self.count_chunks()?;
         Ok(())
@@ -310,7 +321,8 @@ impl Writer {
     /// Flushes where the memory budget is reached.
     pub(super) fn flush_if_full(&mut self) -> Result<()> {
         let pages: usize = self.open.len() * 1024;
-        if self.delta.bytes() + self.texts.raw.len() + pages + self.outline_bytes() > self.options.memory_budget_bytes {
+        let others = self.texts.raw.len() + pages + self.outline_bytes();
+        if self.delta.is_full(self.options.memory_budget_bytes.saturating_sub(others)) {
             self.flush()?;
         }
         Ok(())
@@ -359,6 +371,9 @@ fn write_options(options: &Options) -> store::WriteOptions {
         busy_timeout: options.busy_timeout,
         timestamps: options.timestamps,
         file_id: options.file_id,
+        // Tests compare files byte for byte.
+        #[cfg(test)]
+        salt: options.file_id.map(|_| 7),
         ..store::WriteOptions::default()
     }
 }

@@ -12,12 +12,13 @@
 //! *Order.* A document line comes before its chunks. Entity, summary, outline and record lines may come before their document or their
 //! chunks: they wait, within a bound, and what still waits at the end is an error.
 
+use super::ahead::{ParsedLine, each_line};
 use super::held::{Held, SummaryPlace};
-use super::line::{ChunkLine, DocumentLine, EntityLine, Line, Lines, SummaryLine, at};
-use crate::index::{MemoryScope, NewChunk, Origin, Stored, Writer};
+use super::line::{ChunkLine, DocumentLine, EntityLine, Line, SummaryLine, at};
+use crate::index::{ChunkCounts, MemoryScope, NewChunk, Origin, Stored, Writer};
 use crate::ingest::{Acknowledged, EntityUpdate};
 use crate::{Error, Result};
-use plica_format::document::DocumentState;
+use plica_format::document::{DocumentHead, DocumentState};
 use plica_format::fold::cover;
 use plica_format::key::INDEX_SCOPE;
 use std::collections::HashMap;
@@ -142,18 +143,22 @@ pub(super) struct Import<'w, 'o> {
 
 impl Import<'_, '_> {
     fn run(&mut self, lines: impl BufRead) -> Result<()> {
-        let mut lines = Lines::new(lines);
-        while let Some((number, bytes)) = lines.next()? {
+        let (threads, hasher) = (self.writer.options().threads, self.writer.term_hasher());
+        each_line(lines, threads, &hasher, |parsed| {
             if self.options.cancel.is_some_and(|cancel| cancel.load(Ordering::Relaxed)) {
                 return Err(Error::Cancelled);
             }
-            let length = bytes.len();
-            let line = Line::parse(bytes).map_err(at(number))?;
-            self.take(number, line, length).map_err(at(number))?;
-            if self.options.commit_chunks.is_some_and(|chunks| self.since_commit >= chunks) {
-                self.commit()?;
+            let ParsedLine { number, length, line, counts } = parsed;
+            match line {
+                Line::Chunk(line) => self.chunk(line, counts),
+                line => self.take(number, line, length),
             }
-        }
+            .map_err(at(number))?;
+            match self.options.commit_chunks.is_some_and(|chunks| self.since_commit >= chunks) {
+                true => self.commit(),
+                false => Ok(()),
+            }
+        })?;
         for (chunk, entity, line) in self.held.take_links(INDEX_SCOPE) {
             match self.resolve(None, &chunk).map_err(at(line))? {
                 Some(found) => {
@@ -170,7 +175,7 @@ impl Import<'_, '_> {
     fn take(&mut self, number: u64, line: Line, length: usize) -> Result<()> {
         match line {
             Line::Document(line) => self.document(line),
-            Line::Chunk(line) => self.chunk(line),
+            Line::Chunk(line) => self.chunk(line, None),
             Line::Entity(line) => match line.doc.as_deref() {
                 Some(id) if self.find(id)?.is_none() => {
                     let id = id.to_owned();
@@ -211,13 +216,14 @@ impl Import<'_, '_> {
 
     /// Number of a document and its chunks; `None` where it is not known.
     fn find(&self, id: &str) -> Result<Option<(u32, u32)>> {
-        let Some(head) = self.writer.head(id)? else { return Ok(None) };
-        if head.state == DocumentState::Staged && head.number < self.first_document || head.pending.is_some() {
+        let facts = |head: &DocumentHead| (head.number, head.chunks, head.state, head.pending.is_some());
+        let Some((number, chunks, state, pending)) = self.writer.peek_by_id(id, facts)? else { return Ok(None) };
+        if state == DocumentState::Staged && number < self.first_document || pending {
             return Err(Error::invalid(format!(
                 "a build or an append of document {id:?} is not complete; run that again first"
             )));
         }
-        Ok(Some((head.number, head.chunks)))
+        Ok(Some((number, chunks)))
     }
 
     pub(super) fn known(&self, id: &str) -> Result<(u32, u32)> {
@@ -266,7 +272,7 @@ impl Import<'_, '_> {
         Ok(())
     }
 
-    fn chunk(&mut self, line: ChunkLine) -> Result<()> {
+    fn chunk(&mut self, line: ChunkLine, counts: Option<ChunkCounts>) -> Result<()> {
         let (number, chunks) = self.known(&line.doc)?;
         let span = match (line.start, line.end) {
             (None, None) => None,
@@ -303,7 +309,7 @@ impl Import<'_, '_> {
             self.imported.skipped += 1;
             return Ok(());
         }
-        let appended = self.writer.give_chunk(&line.doc, &chunk)?;
+        let appended = self.writer.give_chunk(&line.doc, &chunk, counts)?;
         if let Some(end) = self.ends.get_mut(&number) {
             let grown = self.writer.text_bytes(&line.doc)?;
             *end = (*end).max(grown).max(chunk.span.map_or(0, |(_, end)| end));
@@ -422,8 +428,8 @@ impl Import<'_, '_> {
     /// The chunk of document `id` that `name` names as `DOC#ORDINAL`, where it is there.
     fn at_place(&mut self, id: &str, name: &str) -> Result<Option<u32>> {
         let Some(ordinal) = crate::index::ordinal_of(id, name) else { return Ok(None) };
-        match self.writer.head(id)? {
-            Some(head) if ordinal < head.chunks => self.writer.chunk_id(head.number, ordinal).map(Some),
+        match self.writer.peek_by_id(id, |head| (head.number, head.chunks))? {
+            Some((number, chunks)) if ordinal < chunks => self.writer.chunk_id(number, ordinal).map(Some),
             _ => Ok(None),
         }
     }

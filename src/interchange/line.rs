@@ -10,6 +10,7 @@ use crate::index::{MemoryScope, Options};
 use crate::ingest::{RecordKind, RecordUpdate};
 use crate::{Error, Result};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use std::io::{BufRead, Chain, Cursor, Read};
 
 /// Longest line that is read, in bytes.
@@ -20,7 +21,7 @@ pub const LINE_BYTES: usize = 64 << 20;
 #[serde(deny_unknown_fields)]
 pub(super) struct DocumentLine {
     #[serde(rename = "type")]
-    _type: String,
+    _type: IgnoredAny,
     pub(super) doc: String,
     pub(super) title: Option<String>,
     pub(super) metadata: Option<serde_json::Map<String, serde_json::Value>>,
@@ -34,7 +35,7 @@ pub(super) struct DocumentLine {
 #[serde(deny_unknown_fields)]
 pub(super) struct ChunkLine {
     #[serde(rename = "type")]
-    _type: String,
+    _type: IgnoredAny,
     pub(super) doc: String,
     pub(super) id: Option<String>,
     pub(super) title: Option<String>,
@@ -48,7 +49,7 @@ pub(super) struct ChunkLine {
 #[serde(deny_unknown_fields)]
 pub(super) struct EntityLine {
     #[serde(rename = "type")]
-    _type: String,
+    _type: IgnoredAny,
     pub(super) doc: Option<String>,
     pub(super) name: String,
     pub(super) kind: Option<String>,
@@ -62,7 +63,7 @@ pub(super) struct EntityLine {
 #[serde(deny_unknown_fields)]
 pub(super) struct SummaryLine {
     #[serde(rename = "type")]
-    _type: String,
+    _type: IgnoredAny,
     pub(super) doc: String,
     pub(super) level: u8,
     pub(super) index: u32,
@@ -156,8 +157,18 @@ impl Line {
             kind: Option<String>,
         }
         let text = text(bytes)?;
-        let tag: Tag = parse(text)?;
-        match tag.kind.as_deref() {
+        // What this engine writes begins with the type. Lines that do not are read twice.
+        let leading = text.strip_prefix("{\"type\":\"").and_then(|rest| rest.split_once("\",")).map(|(kind, _)| kind);
+        let leading = leading.filter(|kind| kind.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_'));
+        let tag: Tag;
+        let kind = match leading {
+            Some(kind) => Some(kind),
+            None => {
+                tag = parse(text)?;
+                tag.kind.as_deref()
+            }
+        };
+        match kind {
             Some("document") => Ok(Self::Document(parse(text)?)),
             Some("chunk") => Ok(Self::Chunk(parse(text)?)),
             Some("entity") => Ok(Self::Entity(parse(text)?)),

@@ -15,6 +15,7 @@
 //! [`import`] takes such lines, [`export`] writes them; importing an export gives the same export. Neither calls a
 //! model. [`import_beir`] reads the rows of a BEIR corpus as chunks, with a model, as a build does.
 
+mod ahead;
 mod beir;
 mod export;
 mod held;

@@ -17,6 +17,7 @@
 mod abbreviation;
 mod chunker;
 mod chunking;
+mod counting;
 #[cfg(test)]
 mod golden;
 mod key;
@@ -27,6 +28,7 @@ mod utf8;
 
 pub use chunker::{Chunker, Chunks, DEFAULT_CHUNK_WORDS, word_count};
 pub use chunking::{CHUNK_TITLE_BYTES, ChunkPlan, Chunking};
+pub(crate) use counting::{TermCounter, TermCounts, TermHasher};
 pub use key::key;
 pub use sentence::{Sentences, sentences};
 pub(crate) use tokenizer::bounded;

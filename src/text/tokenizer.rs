@@ -138,8 +138,19 @@ fn is_paired(c: char) -> bool {
 
 /// Whether an ASCII byte belongs to a token.
 fn is_ascii_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || byte == b'_'
+    ASCII_WORD.get(usize::from(byte)).is_some_and(|&word| word)
 }
+
+/// Which bytes belong to a token, all of those beyond ASCII left out.
+const ASCII_WORD: [bool; 256] = {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 128 {
+        table[byte] = (byte as u8).is_ascii_alphanumeric() || byte as u8 == b'_';
+        byte += 1;
+    }
+    table
+};
 
 /// The open run, and where its tokens go.
 struct Tokenizer<F> {
@@ -159,6 +170,10 @@ impl<F: FnMut(&str)> Tokenizer<F> {
     }
 
     fn text(mut self, text: &str) {
+        if text.is_ascii() {
+            self.ascii(text);
+            return self.close();
+        }
         let mut rest = text;
         while !rest.is_empty() {
             let ascii = rest.bytes().position(|byte| !byte.is_ascii()).unwrap_or(rest.len());
@@ -177,16 +192,22 @@ impl<F: FnMut(&str)> Tokenizer<F> {
 
     /// Takes a piece that is ASCII throughout.
     fn ascii(&mut self, piece: &str) {
-        let mut rest = piece;
-        while !rest.is_empty() {
-            let length = rest.bytes().position(|byte| !is_ascii_word(byte)).unwrap_or(rest.len());
-            let (word, after) = rest.split_at(length);
+        let bytes = piece.as_bytes();
+        let is_word = |at: usize| bytes.get(at).map(|&byte| is_ascii_word(byte));
+        let mut at = 0;
+        while at < bytes.len() {
+            let start = at;
+            while is_word(at) == Some(true) {
+                at += 1;
+            }
+            let word = piece.get(start..at).unwrap_or_default();
+            let ends = at < bytes.len();
             if !word.is_empty() {
                 if self.paired && !self.run.is_empty() {
                     self.close();
                 }
                 self.paired = false;
-                if self.run.is_empty() && !after.is_empty() && !word.bytes().any(|byte| byte.is_ascii_uppercase()) {
+                if self.run.is_empty() && ends && !word.bytes().any(|byte| byte.is_ascii_uppercase()) {
                     emit(word, &mut self.sink);
                 } else {
                     let start = self.run.len();
@@ -196,10 +217,12 @@ impl<F: FnMut(&str)> Tokenizer<F> {
                     }
                 }
             }
-            if !after.is_empty() {
+            if ends {
                 self.close();
             }
-            rest = after.trim_start_matches(|c: char| c.is_ascii() && !is_ascii_word(c as u8));
+            while is_word(at) == Some(false) {
+                at += 1;
+            }
         }
     }
 
@@ -253,7 +276,10 @@ impl<F: FnMut(&str)> Tokenizer<F> {
 
 /// Hands out a token, shortened if it is too long.
 fn emit(token: &str, sink: &mut impl FnMut(&str)) {
-    sink(&bounded(token));
+    match token.len() <= TOKEN_BYTES {
+        true => sink(token),
+        false => sink(&bounded(token)),
+    }
 }
 
 /// `text`, or, where that is over [`TOKEN_BYTES`], a prefix and the hash of it: at most 250 bytes.

@@ -227,6 +227,11 @@ impl<'a> BlockList<'a> {
         self.last_id
     }
 
+    /// Whether any block has a tombstone.
+    pub(super) fn has_tombstones(&self) -> bool {
+        self.widths.iter().any(|&[_, frequencies]| frequencies & HAS_TOMBSTONE != 0)
+    }
+
     pub(super) fn is_bounded(&self) -> bool {
         self.bounds.is_some()
     }

@@ -58,7 +58,9 @@ fn import_lines(arguments: &Import, file: &Path, out: &RefCell<Output>) -> Outco
     progress.about("import");
     let counting = Counting { source, read: &read, progress: &progress };
     let created = !exists(&arguments.index);
-    let (lines, mut writer) = open_for(arguments, BufReader::with_capacity(1 << 18, counting))?;
+    // Who writes lines to a pipe may wait for what becomes of one before the next.
+    let threads = if file == Path::new("-") { 1 } else { threads() };
+    let (lines, mut writer) = open_for(arguments, threads, BufReader::with_capacity(1 << 18, counting))?;
     let ledger = Ledger::new(out, arguments.json);
     let mut options = ImportOptions::new().cancel(signals::stop_flag()).on_commit(|commit| ledger.acknowledge(commit));
     if let Some(chunks) = arguments.commit_every {
@@ -83,10 +85,15 @@ fn import_lines(arguments: &Import, file: &Path, out: &RefCell<Output>) -> Outco
 }
 
 /// Opens the index, or creates it: with what the options say, else with what the first document line says.
-fn open_for<R: BufRead>(arguments: &Import, lines: R) -> Outcome<(impl BufRead, Writer)> {
+fn open_for<R: BufRead>(arguments: &Import, threads: usize, lines: R) -> Outcome<(impl BufRead, Writer)> {
     let (stated, lines) = interchange::stated(lines)?;
-    let otherwise = options(&arguments.creation, stated.options(Options::new()));
+    let otherwise = options(&arguments.creation, stated.options(Options::new().threads(threads)));
     Ok((lines, open_or_create(&arguments.index, &arguments.creation, &otherwise)?))
+}
+
+/// Threads that an import uses: the writer's and one that reads ahead, where there are two processors.
+fn threads() -> usize {
+    std::thread::available_parallelism().map_or(1, |count| count.get().min(2))
 }
 
 /// Imports the rows of a BEIR corpus.

@@ -43,7 +43,7 @@ pub fn open_or_create(path: &Path, creation: &Creation, otherwise: &Options) -> 
     if !exists(path) {
         return Ok(Writer::create(path, otherwise)?);
     }
-    let writer = match Writer::open(path) {
+    let writer = match Writer::open_with(path, otherwise) {
         // What a creation left that was cut short is taken as if it were not there; anything else is refused by it, too.
         Err(error @ plica::Error::NotAnIndex { .. }) => return Writer::create(path, otherwise).or(Err(error.into())),
         opened => opened?,
