@@ -1,13 +1,16 @@
 //! The index: transactions, documents, the entity memory, segments and their merging, and reading it all back.
 
 mod check;
+mod check_postings;
 mod check_records;
+pub(crate) mod columns;
 mod compile;
 mod delta;
 mod documents;
 mod entities;
 mod flush;
 mod given;
+pub(crate) mod lengths;
 mod log;
 mod memory;
 mod merge;

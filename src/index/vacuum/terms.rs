@@ -1,9 +1,10 @@
-//! Terms with their postings, kinds 50 to 54, and records, kinds 70 to 77.
+//! Terms with their postings, kind 50, and records, kinds 70 to 77.
 
 use super::Run;
 use super::walk::Walk;
 use crate::Result;
 use crate::index::flush::encode_postings;
+use crate::index::lengths::Lengths;
 use crate::index::view::{damaged_value, inconsistent, newest_of_each, read_postings};
 use plica_format::key::{self, Field, RecordKey};
 use plica_format::postings::{Posting, PostingValue};
@@ -12,31 +13,37 @@ use std::ops::ControlFlow;
 
 impl Run<'_> {
     pub(super) fn terms(&mut self) -> Result<()> {
-        for field in Field::ALL {
-            let kind = field.kind();
-            let mut walk = Walk::new(self.view.dictionary);
-            while let Some((found, values)) = walk.next(&[kind])? {
-                self.limits.check()?;
-                let mut postings: Vec<Posting> = Vec::new();
-                for value in &values {
-                    let value = PostingValue::decode(value).map_err(damaged_value(kind))?;
-                    read_postings(self.view.dictionary, &value, 0, u32::MAX, &mut postings)?;
-                }
-                // The newest of a text's postings is its tombstone, where there is one.
-                newest_of_each(&mut postings);
-                postings.retain_mut(|posting| {
-                    let new = match field {
-                        Field::Text | Field::Summary => self.ids.chunk(posting.id),
-                        Field::Name | Field::Aliases | Field::Descriptions => self.ids.entity(posting.id),
-                    };
-                    posting.id = new.unwrap_or_default();
-                    new.is_some() && posting.frequency > 0
-                });
-                postings.sort_unstable_by_key(|posting| posting.id);
-                if !postings.is_empty() {
-                    let value = encode_postings(self.new, &postings)?;
-                    self.push(&found, &value)?;
-                }
+        let lengths = Lengths::default();
+        let view = self.view;
+        let mut walk = Walk::new(view.dictionary);
+        while let Some((found, values)) = walk.next(&[key::POSTINGS])? {
+            self.limits.check()?;
+            let (field, _) = Field::of_key(&found)
+                .ok_or_else(|| inconsistent(format!("{} is no key of postings", found.escape_ascii())))?;
+            let mut postings: Vec<Posting> = Vec::new();
+            for value in &values {
+                let value = PostingValue::decode(value).map_err(damaged_value(key::POSTINGS))?;
+                read_postings(view.dictionary, &value, 0, u32::MAX, &mut postings)?;
+            }
+            // The newest of a text's postings is its tombstone, where there is one.
+            newest_of_each(&mut postings);
+            postings.retain_mut(|posting| {
+                let new = match field {
+                    Field::Text | Field::Summary => self.ids.chunk(posting.id),
+                    Field::Name | Field::Aliases | Field::Descriptions => self.ids.entity(posting.id),
+                };
+                posting.id = new.unwrap_or_default();
+                new.is_some() && posting.frequency > 0
+            });
+            postings.sort_unstable_by_key(|posting| posting.id);
+            if !postings.is_empty() {
+                let old_chunks = &self.ids.old_chunks;
+                let length = |chunk: u32| match old_chunks.get(chunk as usize) {
+                    Some(&old) => lengths.of(view, old),
+                    None => Err(inconsistent(format!("chunk {chunk} came from none"))),
+                };
+                let value = encode_postings(self.new, &postings, (field == Field::Text).then_some(&length))?;
+                self.push(&found, &value)?;
             }
         }
         Ok(())
