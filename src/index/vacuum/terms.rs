@@ -4,6 +4,7 @@ use super::Run;
 use super::walk::Walk;
 use crate::Result;
 use crate::index::flush::encode_postings;
+use crate::index::lengths::Lengths;
 use crate::index::view::{damaged_value, inconsistent, newest_of_each, read_postings};
 use plica_format::key::{self, Field, RecordKey};
 use plica_format::postings::{Posting, PostingValue};
@@ -12,6 +13,7 @@ use std::ops::ControlFlow;
 
 impl Run<'_> {
     pub(super) fn terms(&mut self) -> Result<()> {
+        let lengths = Lengths::default();
         let view = self.view;
         let mut walk = Walk::new(view.dictionary);
         while let Some((found, values)) = walk.next(&[key::POSTINGS])? {
@@ -35,10 +37,10 @@ impl Run<'_> {
             });
             postings.sort_unstable_by_key(|posting| posting.id);
             if !postings.is_empty() {
-                let tokens = &self.ids.tokens;
-                let length = |chunk: u32| {
-                    let tokens = tokens.get(chunk as usize).copied();
-                    tokens.ok_or_else(|| inconsistent(format!("chunk {chunk} came from none")))
+                let old_chunks = &self.ids.old_chunks;
+                let length = |chunk: u32| match old_chunks.get(chunk as usize) {
+                    Some(&old) => lengths.of(view, old),
+                    None => Err(inconsistent(format!("chunk {chunk} came from none"))),
                 };
                 let value = encode_postings(self.new, &postings, (field == Field::Text).then_some(&length))?;
                 self.push(&found, &value)?;
