@@ -335,3 +335,34 @@ fn a_vacuum_that_is_killed_at_any_moment_leaves_the_old_file_or_the_new_one() {
     vacuum(&path, &VacuumOptions::new()).unwrap();
     assert!(!folder.path(".a.plica.vacuum").exists());
 }
+
+#[test]
+fn deferred_commits_are_in_the_new_file() {
+    let folder = Folder::new();
+    let path = index(&folder);
+    let options = Options::new().durability(plica::Durability::Deferred);
+    let mut writer = Writer::open_with(&path, &options).unwrap();
+    append(&mut writer, 2, 5);
+    writer.commit().unwrap();
+    writer.vacuum(&plica::Limits::default()).unwrap();
+    let snapshot = Index::open(&path).unwrap().snapshot();
+    assert_sound(&snapshot);
+    assert_eq!(snapshot.documents().unwrap().len(), 2);
+}
+
+#[cfg(unix)]
+#[test]
+fn another_name_of_the_old_file_goes_on_leading_to_it() {
+    let folder = Folder::new();
+    let path = index(&folder);
+    let other = folder.path("b.plica");
+    std::fs::hard_link(&path, &other).unwrap();
+    let before = everything(&Index::open(&path).unwrap().snapshot());
+    vacuum(&path, &VacuumOptions::new()).unwrap();
+    assert!(everything(&Index::open(&other).unwrap().snapshot()) == before);
+    let mut writer = Writer::open(&other).unwrap();
+    append(&mut writer, 2, 5);
+    writer.commit().unwrap();
+    assert_eq!(Index::open(&other).unwrap().snapshot().documents().unwrap().len(), 2);
+    assert!(everything(&Index::open(&path).unwrap().snapshot()) == before);
+}

@@ -1,5 +1,7 @@
 //! Sets of ids: the low halves of up to 65,536 neighbouring ids, whose common high half is in the key.
 //!
+//! Segments hold parts of a set, which are added up; a part may also replace what older segments say ([`decode_update`]).
+//!
 //! Links between chunks, entities, documents and records are such sets. Most have one or two members, so up to
 //! [`SMALL_IDS`] are gaps as varints, after a byte that is their number. A larger set is a roaring bitmap in the portable
 //! format, which any roaring library reads. One set has one container of at most 8 KiB, and three kinds of it are

@@ -50,9 +50,10 @@ fuzz_target!(|data: &[u8]| {
         }
         7 => drop(PostingValue::decode(bytes)),
         8 => {
-            if let Ok(ids) = idset::decode(bytes) {
+            if let Ok((replaces, ids)) = idset::decode_update(bytes) {
                 let mut again = Vec::new();
-                idset::encode(&ids, &mut again).expect("what was decoded can be encoded");
+                let encode = if replaces { idset::encode_replacing } else { idset::encode };
+                encode(&ids, &mut again).expect("what was decoded can be encoded");
                 assert_eq!(again, bytes);
             }
         }

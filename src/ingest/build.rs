@@ -5,12 +5,13 @@
 //! index-wide memory it would not be, so there they are read one after another.
 
 use super::model::{FoldInput, HistoryUnit, Model, Recalled, UpdateInput};
+use super::overlap::overlap;
 use crate::index::{MemoryScope, NewChunk, Origin, Writer};
 use crate::text::{ChunkPlan, Chunker, Chunking};
 use crate::{Error, Result};
 use plica_format::document::DocumentState;
 use plica_format::limits::SUMMARY_BYTES;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// Chunks after which a long build commits what it has, where nothing else is asked for.
@@ -476,30 +477,4 @@ fn placed<'a>(writer: &Writer, id: &str, chunk: &NewChunk<'a>) -> Result<NewChun
     }
     let start = writer.head(id)?.map_or(0, |head| head.text_bytes);
     Ok(NewChunk { span: Some((start, start + chunk.text.len() as u64)), ..*chunk })
-}
-
-/// Calls `call` for 0 to `count`, on up to `threads` threads, and gives the answers in order. The first error, by
-/// number, is the answer where there is one.
-fn overlap<T: Send>(threads: usize, count: usize, call: impl Fn(usize) -> Result<T> + Sync) -> Result<Vec<T>> {
-    if threads == 1 || count <= 1 {
-        return (0..count).map(call).collect();
-    }
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut done = Vec::new();
-        loop {
-            let at = next.fetch_add(1, Ordering::Relaxed);
-            if at >= count {
-                return done;
-            }
-            done.push((at, call(at)));
-        }
-    };
-    let mut answers: Vec<(usize, Result<T>)> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..threads.min(count)).map(|_| scope.spawn(work)).collect();
-        let joined = workers.into_iter().map(|worker| worker.join());
-        joined.flat_map(|done| done.unwrap_or_else(|panic| std::panic::resume_unwind(panic))).collect()
-    });
-    answers.sort_by_key(|(at, _)| *at);
-    answers.into_iter().map(|(_, answer)| answer).collect()
 }

@@ -6,6 +6,7 @@ pub mod builtin;
 mod compile;
 mod compiler;
 mod model;
+mod overlap;
 
 pub use build::{Acknowledged, Built, Reader, Source};
 pub(crate) use compile::Piece;

@@ -23,6 +23,7 @@ mod passage;
 mod progress;
 mod record_arguments;
 mod records;
+mod removal_arguments;
 mod remove;
 mod search;
 mod show;

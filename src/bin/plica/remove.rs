@@ -1,9 +1,9 @@
 //! `plica remove`: documents are taken out of an index.
 
-use crate::arguments::Remove;
 use crate::failure::{Failure, Outcome};
 use crate::opening::explain;
 use crate::output::{Output, visible};
+use crate::removal_arguments::Remove;
 use crate::vacuum;
 use crate::writing::Ledger;
 use plica::Writer;

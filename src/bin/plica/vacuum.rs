@@ -1,9 +1,9 @@
 //! `plica vacuum`: an index is rewritten without what is dead in it.
 
-use crate::arguments::Vacuum;
 use crate::failure::{Failure, Outcome};
 use crate::opening::explain;
 use crate::output::Output;
+use crate::removal_arguments::Vacuum;
 use crate::signals;
 use plica::{Limits, Writer};
 use serde::Serialize;

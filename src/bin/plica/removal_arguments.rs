@@ -1,0 +1,44 @@
+//! The arguments of `plica remove` and `plica vacuum`.
+
+use clap::Args;
+use std::path::PathBuf;
+
+/// Remove documents from an index.
+///
+/// With one commit they are gone from every answer and every statistic. Their bytes stay in the file, and in its earlier
+/// commits, until a vacuum; --erase does that, too.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  plica remove library.plica notes.md
+  plica remove library.plica letters.txt --erase")]
+pub struct Remove {
+    /// The index file
+    pub index: PathBuf,
+    /// Ids of documents; when one is not there, nothing is removed
+    #[arg(required = true, value_name = "DOC")]
+    pub docs: Vec<String>,
+    /// Vacuum the index afterwards, so that nothing of them is left in the file. Copies of the file, and what was exported
+    /// from it, are not reached
+    #[arg(long)]
+    pub erase: bool,
+    /// Print {"commit":n,"chunks":total} when the commit is on the medium, and with --erase what `vacuum --json` prints
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Rewrite an index without what is dead in it: earlier commits, what was removed or written again.
+///
+/// The new file takes the place of the old one when it is complete; readers that have the old one open go on with it. All
+/// answers stay what they were. Earlier commits cannot be shown any more. It needs as much free space as the new file.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  plica vacuum library.plica")]
+pub struct Vacuum {
+    /// The index file
+    pub index: PathBuf,
+    /// Print {"before_bytes":n,"after_bytes":n,"epoch":n}
+    #[arg(long)]
+    pub json: bool,
+}
