@@ -10,9 +10,6 @@ use plica_format::key::{self, Field};
 use plica_format::limits::{CHUNK_BYTES, KEY_BYTES, METADATA_BYTES, SUMMARY_BYTES, TITLE_BYTES};
 use std::collections::HashMap;
 
-/// A text block is written when its texts reach this many bytes: zstd gains little from more, and a read decodes it all.
-const TEXT_BLOCK_BYTES: usize = 16 << 10;
-
 /// A chunk to append.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NewChunk<'a> {
@@ -254,9 +251,7 @@ impl Writer {
         }
         open.dirty = true;
         self.delta.put_place(Place { chunk: new, document: number, ordinal, tokens });
-        if self.texts.raw.len() >= TEXT_BLOCK_BYTES {
-            self.write_texts()?;
-        }
+        self.write_texts_if_many()?;
         Ok(Appended { ordinal, complete })
     }
 
@@ -267,19 +262,6 @@ impl Writer {
             self.delta.post(field, &term, unit, count);
         }
         tokens
-    }
-
-    /// Writes the texts that wait as one block.
-    pub(super) fn write_texts(&mut self) -> Result<()> {
-        if self.texts.rows.is_empty() {
-            return Ok(());
-        }
-        let texts = std::mem::take(&mut self.texts);
-        let block = self.store.append(BlockKind::Text, &texts.raw, true)?;
-        for row in texts.rows {
-            self.delta.put_text(TextRow { block, ..row });
-        }
-        self.refresh_dictionary()
     }
 
     /// Sets the summary of a complete node of a document's fold tree: `level` from 1, `index` among the nodes of that

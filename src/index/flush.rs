@@ -16,6 +16,7 @@ use plica_format::state::Segment;
 /// Writes all that is in memory; afterwards the segment is the newest of the state.
 pub(super) fn flush(writer: &mut Writer) -> Result<()> {
     writer.write_texts()?;
+    writer.follow_dictionary()?;
     super::outline::write_outlines(writer)?;
     for (&number, open) in &mut writer.open {
         if !open.dirty {

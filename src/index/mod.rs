@@ -19,6 +19,7 @@ pub(crate) mod records;
 mod snapshot;
 mod stat;
 mod tail;
+mod texts;
 mod tree;
 pub(crate) mod view;
 mod writer;

@@ -95,7 +95,7 @@ impl Snapshot {
     fn over(opened: Opened, head: Head, cache: Arc<PageCache>) -> Result<Self> {
         check_parameters(&head.commit.parameters)?;
         let state = decode_state(&head)?;
-        let blocks = opened.blocks_at(&head);
+        let blocks = opened.blocks_at(&head).with_dictionary(state.dictionary);
         if state.segments.iter().any(|segment| segment.root.end() > head.reference.offset) {
             return Err(inconsistent("a segment lies behind the commit that names it"));
         }

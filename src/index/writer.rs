@@ -7,12 +7,13 @@
 use super::delta::Delta;
 use super::options::{Durability, MemoryScope, Options};
 use super::tail::Tail;
+use super::texts::TextBuffer;
 use super::view::View;
 use super::{flush, merge};
 use crate::dictionary::{Dictionary, PageCache, SegmentView};
 use crate::store::{self, Head, StoreWriter};
 use crate::{Error, Result};
-use plica_format::chunk::TextRow;
+use plica_format::block::Reference;
 use plica_format::document::{DocumentHead, DocumentState};
 use plica_format::key::INDEX_SCOPE;
 use plica_format::page::Parameters;
@@ -34,27 +35,6 @@ pub(super) struct OpenDocument {
     /// Texts of the last chunks, newest last, at most as many as the fan-out; with their ids.
     pub(super) recent: Vec<(u32, String)>,
     pub(super) dirty: bool,
-}
-
-/// Texts that wait for their block to fill up.
-#[derive(Debug, Default)]
-pub(super) struct TextBuffer {
-    pub(super) raw: Vec<u8>,
-    /// Rows without their block, in the order of the bytes.
-    pub(super) rows: Vec<TextRow>,
-}
-
-impl TextBuffer {
-    /// Title and text of a row.
-    pub(super) fn read(&self, row: &TextRow) -> Result<(String, String)> {
-        let start = row.offset as usize;
-        let middle = start + row.title_bytes as usize;
-        let end = middle + row.text_bytes as usize;
-        let read = |range| self.raw.get(range).and_then(|bytes| std::str::from_utf8(bytes).ok()).map(str::to_owned);
-        read(start..middle).zip(read(middle..end)).ok_or(Error::Unusable {
-            reason: "the texts that wait to be written do not fit their rows; drop this writer and open another",
-        })
-    }
 }
 
 /// What opening a writer found and did.
@@ -103,6 +83,8 @@ pub struct Writer {
     recovered: Recovered,
     /// File end after the last commit, to know what a commit wrote.
     committed_end: u64,
+    /// The dictionary that the store compresses with.
+    pub(super) compresses_with: Option<Reference>,
 }
 
 impl Writer {
@@ -165,6 +147,7 @@ impl Writer {
             merge_budget: None,
             recovered,
             committed_end,
+            compresses_with: None,
         })
     }
 
@@ -256,6 +239,7 @@ impl Writer {
         self.outlines.clear();
         let head = self.store.head().clone();
         self.state = decode_state(&head)?;
+        self.follow_dictionary()?;
         self.refresh_dictionary()
     }
 
@@ -299,7 +283,8 @@ impl Writer {
 
 /// The dictionary over the segments of a state.
 fn dictionary(store: &mut StoreWriter, state: &IndexState, cache: &Arc<PageCache>) -> Result<Dictionary> {
-    Ok(Dictionary { blocks: store.blocks()?, segments: segment_views(state), cache: Arc::clone(cache) })
+    let blocks = store.blocks()?.with_dictionary(state.dictionary);
+    Ok(Dictionary { blocks, segments: segment_views(state), cache: Arc::clone(cache) })
 }
 
 /// The state that a commit names; that of creation names none.
