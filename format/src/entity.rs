@@ -9,6 +9,7 @@ use crate::bytes::{Reader, put_string, put_varint};
 use crate::chunk::{put_low, read_low};
 use crate::key::ROWS_A_BLOCK;
 use crate::limits::{DESCRIPTION_BYTES, KEY_BYTES, LEAF_RAW_BYTES};
+use crate::quote::{QUOTED_RATIO, Quoted};
 
 /// What was added to a record at once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -21,45 +22,86 @@ pub struct Part {
     pub kind: String,
     /// Aliases that were new.
     pub aliases: Vec<String>,
-    /// Descriptions that were new.
-    pub descriptions: Vec<String>,
+    /// Descriptions that were new; they quote chunks of the document.
+    pub descriptions: Vec<Quoted>,
 }
+
+const HAS_NAME: u8 = 4;
+const HAS_KIND: u8 = 8;
+const HAS_ALIASES: u8 = 16;
+const HAS_DESCRIPTIONS: u8 = 32;
 
 impl Part {
     /// Appends the part.
     pub fn encode(&self, out: &mut Vec<u8>) {
-        put_varint(out, u64::from(self.document));
-        put_string(out, self.name.as_bytes());
-        put_string(out, self.kind.as_bytes());
-        for list in [&self.aliases, &self.descriptions] {
-            put_varint(out, list.len() as u64);
-            for item in list {
-                put_string(out, item.as_bytes());
+        let mut flags = 0;
+        for (flag, set) in [
+            (HAS_NAME, !self.name.is_empty()),
+            (HAS_KIND, !self.kind.is_empty()),
+            (HAS_ALIASES, !self.aliases.is_empty()),
+            (HAS_DESCRIPTIONS, !self.descriptions.is_empty()),
+        ] {
+            if set {
+                flags |= flag;
             }
         }
+        out.push(flags);
+        put_varint(out, u64::from(self.document));
+        for text in [&self.name, &self.kind].into_iter().filter(|text| !text.is_empty()) {
+            put_string(out, text.as_bytes());
+        }
+        if !self.aliases.is_empty() {
+            put_varint(out, self.aliases.len() as u64);
+            self.aliases.iter().for_each(|alias| put_string(out, alias.as_bytes()));
+        }
+        // The descriptions take what is left, so they are not counted.
+        let mut ordinal = 0;
+        self.descriptions.iter().for_each(|description| description.encode(&mut ordinal, out));
     }
 
     /// Reads a part.
     pub fn decode(bytes: &[u8]) -> Result<Self, FormatError> {
         let mut reader = Reader::new("entity part", bytes);
-        let document = reader.varint32()?;
-        let name = reader.text(KEY_BYTES)?.to_owned();
-        let kind = reader.text(KEY_BYTES)?.to_owned();
-        let aliases = list(&mut reader, KEY_BYTES)?;
-        let descriptions = list(&mut reader, DESCRIPTION_BYTES)?;
+        let flags = reader.u8()?;
+        if flags & !(HAS_NAME | HAS_KIND | HAS_ALIASES | HAS_DESCRIPTIONS) != 0 {
+            return Err(reader.fail("known flags", flags));
+        }
+        let mut part = Self { document: reader.varint32()?, ..Self::default() };
+        for (flag, text) in [(HAS_NAME, &mut part.name), (HAS_KIND, &mut part.kind)] {
+            if flags & flag != 0 {
+                reader.text(KEY_BYTES)?.clone_into(text);
+                if text.is_empty() {
+                    return Err(reader.fail("a name or kind that is not empty", "an empty one"));
+                }
+            }
+        }
+        if flags & HAS_ALIASES != 0 {
+            // Every alias takes a byte, so what is left bounds the count.
+            let count = reader.varint_at_most(reader.remaining(), "a count")?;
+            if count == 0 {
+                return Err(reader.fail("an alias", "none"));
+            }
+            for _ in 0..count {
+                part.aliases.push(reader.text(KEY_BYTES)?.to_owned());
+            }
+        }
+        if flags & HAS_DESCRIPTIONS != 0 {
+            let (mut ordinal, mut bytes) = (0, 0usize);
+            loop {
+                let description = Quoted::decode(&mut reader, &mut ordinal, DESCRIPTION_BYTES)?;
+                bytes = bytes.saturating_add(description.source_bytes());
+                if bytes > LEAF_RAW_BYTES.saturating_mul(QUOTED_RATIO) {
+                    return Err(reader.fail("descriptions within their limit", bytes));
+                }
+                part.descriptions.push(description);
+                if reader.is_empty() {
+                    break;
+                }
+            }
+        }
         reader.finish()?;
-        Ok(Self { document, name, kind, aliases, descriptions })
+        Ok(part)
     }
-}
-
-/// Reads a list of texts of at most `limit` bytes each. Every text takes a byte, so what is left bounds the count.
-fn list(reader: &mut Reader<'_>, limit: usize) -> Result<Vec<String>, FormatError> {
-    let count = reader.varint_at_most(reader.remaining().min(LEAF_RAW_BYTES), "a count")?;
-    let mut out = Vec::new();
-    for _ in 0..count {
-        out.push(reader.text(limit)?.to_owned());
-    }
-    Ok(out)
 }
 
 /// The row of a record.
@@ -167,22 +209,42 @@ pub fn decode_summary_rows(block: u32, bytes: &[u8]) -> Result<Vec<SummaryRow>, 
 mod tests {
     use super::*;
     use crate::key::INDEX_SCOPE;
+    use crate::quote::{Piece, Quote};
 
     #[test]
     fn a_part_reads_back() {
+        let quote = Quote { ordinal: 7, start: 12, bytes: 30, squeezed: true };
+        let pieces = vec![Piece::Literal("Chapter 1: ".into()), Piece::Quote(quote)];
         let part = Part {
             document: 3,
             name: "Elizabeth Bennet".into(),
             kind: "person".into(),
             aliases: vec!["Lizzy".into(), "".into()],
-            descriptions: vec!["Second of five sisters.".into()],
+            descriptions: vec!["Second of five sisters.".into(), Quoted { pieces }, "".into()],
         };
         let mut out = Vec::new();
         part.encode(&mut out);
         assert_eq!(Part::decode(&out).unwrap(), part);
         for cut in 0..out.len() {
-            assert!(Part::decode(&out[..cut]).is_err());
+            assert_ne!(Part::decode(&out[..cut]).ok().as_ref(), Some(&part));
         }
+        let name = Part { name: "Jane".into(), ..Part::default() };
+        let mut out = Vec::new();
+        name.encode(&mut out);
+        assert_eq!((out.as_slice(), Part::decode(&out).unwrap()), (&b"\x04\x00\x04Jane"[..], name));
+    }
+
+    #[test]
+    fn parts_that_say_nothing_or_too_much_are_refused() {
+        assert!(Part::decode(&[0x40, 0]).is_err(), "an unknown flag");
+        assert!(Part::decode(&[HAS_NAME, 0, 0]).is_err(), "an empty name");
+        assert!(Part::decode(&[HAS_ALIASES, 0, 0]).is_err(), "no alias");
+        assert!(Part::decode(&[HAS_DESCRIPTIONS, 0]).is_err(), "no description");
+        // Each description quotes 16 KiB of a chunk in five bytes.
+        let one = [0x82, 0x80, 0x04, 0, 0];
+        let many = |count: usize| [&[HAS_DESCRIPTIONS, 0][..], &one.repeat(count)].concat();
+        assert!(Part::decode(&many(16)).is_ok());
+        assert!(Part::decode(&many(17)).is_err(), "over 256 KiB of chunks");
     }
 
     #[test]

@@ -233,7 +233,12 @@ impl Snapshot {
                     }
                 });
             };
-            for part in &parts {
+            for (number, part) in (0u32..).zip(&parts) {
+                for description in &part.descriptions {
+                    if !self.view().notes_description(row.entity, number, description)? {
+                        findings.push(wrong(format!("a description of part {number} is not noted: {description:?}")));
+                    }
+                }
                 count(0, &part.name);
                 part.aliases.iter().for_each(|alias| count(1, alias));
                 part.descriptions.iter().for_each(|description| count(2, description));

@@ -1,5 +1,6 @@
 //! The index: transactions, documents, the entity memory, segments and their merging, and reading it all back.
 
+mod budget;
 mod check;
 mod check_records;
 mod compile;
@@ -14,6 +15,8 @@ mod merge;
 mod open;
 mod options;
 pub(crate) mod outline;
+mod parts;
+mod quote;
 mod reach;
 pub(crate) mod records;
 mod snapshot;
@@ -24,6 +27,7 @@ mod tree;
 pub(crate) mod view;
 mod writer;
 
+pub use budget::Budget;
 pub use check::{Finding, Report};
 pub use documents::{Appended, NewChunk, Origin};
 pub use entities::Entity;

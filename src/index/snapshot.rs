@@ -126,7 +126,13 @@ impl Snapshot {
     }
 
     pub(crate) fn view(&self) -> View<'_> {
-        View { dictionary: &self.inner.dictionary, delta: None, state: &self.inner.state }
+        View {
+            dictionary: &self.inner.dictionary,
+            delta: None,
+            state: &self.inner.state,
+            fanout: self.parameters().fanout,
+            unwritten: None,
+        }
     }
 
     /// What was fixed when the index was created.
@@ -290,7 +296,7 @@ impl Snapshot {
         let name = format!("{}#{}", head.id, place.ordinal);
         let mut entities = Vec::new();
         for entity in view.set(&key::numbered(key::CHUNK_ENTITIES, chunk))? {
-            entities.push(view.part(entity, 0)?.name);
+            entities.push(view.stored_part(entity, 0)?.name);
         }
         Ok(Chunk {
             id: row.external_id.clone().unwrap_or_else(|| name.clone()),

@@ -21,6 +21,12 @@ pub(super) struct TextBuffer {
 }
 
 impl TextBuffer {
+    /// The row of a chunk that waits.
+    pub(super) fn row(&self, chunk: u32) -> Option<&TextRow> {
+        let at = self.rows.partition_point(|row| row.chunk < chunk);
+        self.rows.get(at).filter(|row| row.chunk == chunk)
+    }
+
     /// Title and text of a row.
     pub(super) fn read(&self, row: &TextRow) -> Result<(String, String)> {
         let start = row.offset as usize;

@@ -6,6 +6,7 @@
 
 use super::delta::Delta;
 use super::options::{Durability, MemoryScope, Options};
+use super::parts::Part;
 use super::tail::Tail;
 use super::texts::TextBuffer;
 use super::view::View;
@@ -18,7 +19,7 @@ use plica_format::document::{DocumentHead, DocumentState};
 use plica_format::key::INDEX_SCOPE;
 use plica_format::page::Parameters;
 use plica_format::state::{IndexState, Totals};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -83,6 +84,8 @@ pub struct Writer {
     recovered: Recovered,
     /// File end after the last commit, to know what a commit wrote.
     committed_end: u64,
+    /// Parts of records that were shown to a model, for the next time.
+    pub(super) shown: HashMap<(u32, u32), Arc<Part>>,
     /// The dictionary that the store compresses with.
     pub(super) compresses_with: Option<Reference>,
 }
@@ -147,6 +150,7 @@ impl Writer {
             merge_budget: None,
             recovered,
             committed_end,
+            shown: HashMap::new(),
             compresses_with: None,
         })
     }
@@ -237,6 +241,7 @@ impl Writer {
         self.texts = TextBuffer::default();
         self.open.clear();
         self.outlines.clear();
+        self.shown.clear();
         let head = self.store.head().clone();
         self.state = decode_state(&head)?;
         self.follow_dictionary()?;
@@ -269,7 +274,13 @@ impl Writer {
 
     /// What has been added so far, committed or not, as typed reads.
     pub(crate) fn view(&self) -> View<'_> {
-        View { dictionary: &self.dictionary, delta: Some(&self.delta), state: &self.state }
+        View {
+            dictionary: &self.dictionary,
+            delta: Some(&self.delta),
+            state: &self.state,
+            fanout: self.parameters.fanout,
+            unwritten: Some((&self.texts, &self.open)),
+        }
     }
 
     /// The scope of a document's entity memory.

@@ -39,8 +39,8 @@ impl Reading<'_> {
             let mut entities = self.view.set(&key::entity_alias(scope, &name_key))?;
             entities.extend(self.view.entity_by_name(scope, &name_key)?);
             for entity in entities {
-                for part in self.view.parts(&self.view.entity_row(entity)?)? {
-                    let Part { name, aliases, .. } = part;
+                for part in 0..self.view.entity_row(entity)?.parts {
+                    let Part { name, aliases, .. } = self.view.stored_part(entity, part)?;
                     for other in std::iter::once(name).chain(aliases) {
                         let known = bounded(symbol(&other));
                         if !known.is_empty() && known != own {
