@@ -15,6 +15,7 @@ use plica_format::outline::{self, OutlinePage};
 use plica_format::outline_head::{CategoryRow, OutlineHead};
 use plica_format::page::{FilePage, Slot};
 use plica_format::postings::{Posting, PostingList, PostingValue};
+use plica_format::quote::Quoted;
 use plica_format::record::RecordRow;
 use plica_format::separator::SeparatorPage;
 use plica_format::state::IndexState;
@@ -22,7 +23,7 @@ use plica_format::{chunk, idset};
 
 fuzz_target!(|data: &[u8]| {
     let Some((&which, bytes)) = data.split_first() else { return };
-    match which % 22 {
+    match which % 23 {
         0 => drop(FilePage::decode(bytes)),
         1 => drop(Slot::decode(bytes, 1, &[7; 16])),
         2 => drop(BlockHeader::decode(bytes, &[7; 16], 20_480)),
@@ -152,6 +153,14 @@ fuzz_target!(|data: &[u8]| {
                 let mut again = Vec::new();
                 row.encode(&mut again);
                 assert_eq!(again, bytes);
+            }
+        }
+        21 => {
+            let mut reader = Reader::new("text", bytes);
+            if let Ok(quoted) = Quoted::decode(&mut reader, &mut 9, 4_096) {
+                let mut again = Vec::new();
+                quoted.encode(&mut 9, &mut again);
+                assert_eq!(again, bytes[..reader.position()]);
             }
         }
         _ => {
