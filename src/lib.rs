@@ -62,4 +62,4 @@ pub use index::{
     SourceKind, Stat, Writer,
 };
 pub use plica_format as format;
-pub use search::{Answer, Hit, Limits, Query, Scope, Statistics, Weights};
+pub use search::{Answer, Bm25, Hit, Limits, Query, Scope, Statistics, TextHit, TextMode, TextQuery, Weights};

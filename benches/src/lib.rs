@@ -1,4 +1,17 @@
-//! Made-up text with a fixed seed, for all measurements.
+//! What the measurements share: made-up text with a fixed seed, the corpora, clocks and counters, the peers, and the
+//! table that is printed. The programs are in `bin/`; `README.md` says how to run them and what is fair in them.
+
+pub mod clock;
+pub mod corpus;
+pub mod engine;
+pub mod novels;
+pub mod peer;
+pub mod row;
+pub mod table;
+pub mod workload;
+
+/// What anything here may fail with: nothing is handled, all is reported.
+pub type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
 
 /// A small generator (xorshift64*), the same on every machine.
 #[derive(Debug, Clone)]

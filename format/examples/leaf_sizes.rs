@@ -78,7 +78,7 @@ fn leaves(terms: &Terms, count: usize) -> Result<(), FormatError> {
     let mut entries = Vec::new();
     for (term, list) in terms.iter().take(count) {
         let mut value = Vec::new();
-        postings::encode(&list[..list.len().min(4)], &mut value)?;
+        postings::encode(&list[..list.len().min(4)], None, &mut value)?;
         value.truncate(if count > 4000 { 0 } else { 4 });
         entries.push((term.as_bytes(), value));
     }
@@ -156,7 +156,7 @@ fn lists(terms: &Terms) -> Result<(), FormatError> {
         let mut encoded = Vec::new();
         for list in &lists {
             let mut bytes = Vec::new();
-            postings::encode(list, &mut bytes)?;
+            postings::encode(list, None, &mut bytes)?;
             encoded.push(bytes);
         }
         let bytes: usize = encoded.iter().map(Vec::len).sum();

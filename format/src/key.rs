@@ -24,7 +24,7 @@
 //! | [`CATEGORY`] | document u32, 16 bytes: hash of the path | [`crate::outline_head`] category | the newer |
 //! | [`SUBJECT_NAME`] | document u32, bounded key, 0, 16 bytes: hash of the category's path | 1, or 0 where it is gone | the newer |
 //! | [`PAGE_SUMMARY`] | document u32, 16 bytes: hash of a page's content | summary | the newer |
-//! | [`POSTINGS`] + field | term | [`crate::postings`] value | by id, the newer |
+//! | [`POSTINGS`] | term, but for the text of chunks the [`Field`]'s number | [`crate::postings`] value | by id, the newer |
 //!
 //! A key that ends in a document or a piece number is told from a longer key with the same start by its length.
 
@@ -64,7 +64,7 @@ pub const CATEGORY: u8 = 0x61;
 pub const SUBJECT_NAME: u8 = 0x62;
 /// A summary that a page of an outline was given, by the hash of its content.
 pub const PAGE_SUMMARY: u8 = 0x63;
-/// Postings of a term; the field's number is added.
+/// Postings of a term in a field.
 pub const POSTINGS: u8 = 0x50;
 
 /// Row of a record, by entity and label.
@@ -115,9 +115,27 @@ impl Field {
     /// The fields of the entity memory.
     pub const MEMORY: [Self; 3] = [Self::Name, Self::Aliases, Self::Descriptions];
 
-    /// Kind byte of the field's postings.
-    pub fn kind(self) -> u8 {
-        POSTINGS | self as u8
+    /// Key of the field's postings of a term. The fields of a term lie together, the text of chunks first: no token holds
+    /// a control character.
+    pub fn key(self, term: &str) -> Vec<u8> {
+        let mut key = Vec::with_capacity(term.len().saturating_add(2));
+        key.push(POSTINGS);
+        key.extend_from_slice(term.as_bytes());
+        if self != Self::Text {
+            key.push(self as u8);
+        }
+        key
+    }
+
+    /// Field and term of a key of the kind [`POSTINGS`].
+    pub fn of_key(key: &[u8]) -> Option<(Self, &[u8])> {
+        let (&POSTINGS, rest) = key.split_first()? else { return None };
+        let (&last, term) = rest.split_last()?;
+        match Self::ALL.into_iter().find(|&field| field as u8 == last) {
+            Some(field) if field == Self::Text || term.is_empty() => None,
+            Some(field) => Some((field, term)),
+            None => Some((Self::Text, rest)),
+        }
     }
 }
 
@@ -152,7 +170,7 @@ pub fn merge_rule(key: &[u8]) -> Option<Merge> {
         CHUNK_TEXTS => Merge::Texts,
         ENTITY_ROWS => Merge::EntityRows,
         SUMMARY_ROWS => Merge::SummaryRows,
-        0x50..=0x54 => Merge::Postings,
+        POSTINGS => Merge::Postings,
         RECORD..=RECORD_KINDS => Merge::Standing,
         _ => return None,
     })
@@ -362,6 +380,20 @@ impl<'a> RecordKey<'a> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn fields_of_a_term_lie_together_and_come_apart_again() {
+        let mut keys: Vec<Vec<u8>> =
+            ["cat", "cats", "ca"].iter().flat_map(|term| Field::ALL.map(|field| field.key(term))).collect();
+        keys.sort();
+        let apart: Vec<_> = keys.iter().map(|key| Field::of_key(key).unwrap()).collect();
+        let expected: Vec<(Field, &[u8])> =
+            [&b"ca"[..], b"cat", b"cats"].into_iter().flat_map(|term| Field::ALL.map(|field| (field, term))).collect();
+        assert_eq!(apart, expected);
+        for bad in [&b""[..], b"\x50", b"\x50\x01", b"\x50a\x00", b"\x51a"] {
+            assert_eq!(Field::of_key(bad), None, "{bad:?}");
+        }
+    }
 
     proptest! {
         #[test]

@@ -1,12 +1,15 @@
 //! Posting lists: which ids hold a term, and how often.
 //!
-//! A list is a run of [`Posting`]s with ascending ids, in one of two forms that its first byte tells:
+//! A list is a run of [`Posting`]s with ascending ids, in one of three forms that its first byte tells:
 //!
 //! * **Plain**, for up to [`PLAIN_POSTINGS`]: a varint of the gap and of whether the frequency is 1, and the frequency
 //!   where it is not. Most terms of most segments stand in one or two chunks, and take three or four bytes.
 //! * **Blocks** of 128: gaps and frequencies bit-packed, each with the width that the greatest of the block needs. The
 //!   last ids and widths of all blocks stand before the data, so a reader of a range of ids skips the blocks outside it
 //!   without touching them, and a frequency that is 1 throughout a block takes no bits at all.
+//! * **Bounded blocks**: the same, and for each block a [`Bound`]: the greatest frequency and the least length of a unit
+//!   in it. No unit of the block can score more than a unit of both, so a search for the best passes over blocks that
+//!   cannot hold any. They are integers, since what a frequency is worth differs by scope and by commit.
 //!
 //! A frequency of 0 is a *tombstone*: it takes part in merging and says that an older segment's posting is gone.
 //!
@@ -14,10 +17,13 @@
 //! or, for a term that many chunks hold, the *pieces* that it was split into, each in a block of its own.
 
 mod blocks;
+mod bound;
 mod pack;
 mod plain;
 mod value;
 
+pub use blocks::{BlockBuffer, PostingBlock};
+pub use bound::Bound;
 pub use value::{Piece, PostingValue};
 
 use crate::FormatError;
@@ -34,11 +40,15 @@ pub const PLAIN_POSTINGS: usize = 16;
 pub const BLOCK_POSTINGS: usize = 128;
 
 /// First byte of a posting value in pieces.
-const FORM_PIECES: u8 = 0;
-/// First byte of a plain list.
-const FORM_PLAIN: u8 = 1;
+const FORM_PIECES: u8 = 4;
+/// First byte of a posting value in pieces with bounds.
+const FORM_BOUNDED_PIECES: u8 = 6;
+/// First byte of a plain list. The first bytes of posting values are 2 and above: a leaf then holds them as they are.
+const FORM_PLAIN: u8 = 2;
 /// First byte of a list in blocks.
-const FORM_BLOCKS: u8 = 2;
+const FORM_BLOCKS: u8 = 3;
+/// First byte of a list in blocks with bounds.
+const FORM_BOUNDED_BLOCKS: u8 = 5;
 /// Name of the structure in errors.
 const STRUCTURE: &str = "posting list";
 
@@ -51,9 +61,10 @@ pub struct Posting {
     pub frequency: u32,
 }
 
-/// Appends the list of `postings`. Fails, and appends nothing, where there are none or more than [`LIST_POSTINGS`], ids
-/// do not ascend strictly, or the list would be over [`LEAF_RAW_BYTES`] (see [`piece_postings`]).
-pub fn encode(postings: &[Posting], out: &mut Vec<u8>) -> Result<(), FormatError> {
+/// Appends the list of `postings`; with bounds where the `lengths` of their units, one each, are given and there are
+/// enough to make blocks. Fails, and appends nothing, where there are none or more than [`LIST_POSTINGS`], ids do not
+/// ascend strictly, or the list would be over [`LEAF_RAW_BYTES`] (see [`piece_postings`]).
+pub fn encode(postings: &[Posting], lengths: Option<&[u32]>, out: &mut Vec<u8>) -> Result<(), FormatError> {
     let fail = |expected, got: usize| Err(FormatError::new(STRUCTURE, 0, expected, got));
     if postings.is_empty() || postings.len() > LIST_POSTINGS {
         return fail("1 to 65536 postings", postings.len());
@@ -61,14 +72,17 @@ pub fn encode(postings: &[Posting], out: &mut Vec<u8>) -> Result<(), FormatError
     if let Some(i) = postings.windows(2).position(|pair| matches!(pair, [a, b] if a.id >= b.id)) {
         return fail("ids that ascend", i);
     }
+    if lengths.is_some_and(|lengths| lengths.len() != postings.len()) {
+        return fail("a length for each posting", lengths.map_or(0, <[u32]>::len));
+    }
     if postings.len() <= PLAIN_POSTINGS {
         out.push(FORM_PLAIN);
         plain::encode(postings, out);
         return Ok(());
     }
     let start = out.len();
-    out.push(FORM_BLOCKS);
-    blocks::encode(postings, out);
+    out.push(if lengths.is_some() { FORM_BOUNDED_BLOCKS } else { FORM_BLOCKS });
+    blocks::encode(postings, lengths, out);
     let bytes = out.len().saturating_sub(start);
     if bytes > LEAF_RAW_BYTES {
         out.truncate(start);
@@ -77,10 +91,10 @@ pub fn encode(postings: &[Posting], out: &mut Vec<u8>) -> Result<(), FormatError
     Ok(())
 }
 
-/// How many of `postings`, from the first, make one list within the limits: all of them, or a multiple of
-/// [`BLOCK_POSTINGS`]. Split by it, equal postings always give equal pieces.
-pub fn piece_postings(postings: &[Posting]) -> usize {
-    blocks::fitting(postings, LEAF_RAW_BYTES)
+/// How many of `postings`, from the first, make one list within the limits, with bounds or without: all of them, or a
+/// multiple of [`BLOCK_POSTINGS`]. Split by it, equal postings always give equal pieces.
+pub fn piece_postings(postings: &[Posting], bounded: bool) -> usize {
+    blocks::fitting(postings, bounded, LEAF_RAW_BYTES)
 }
 
 /// A list whose head is sound and whose blocks lie within its bytes.
@@ -98,14 +112,24 @@ impl<'a> PostingList<'a> {
     /// Reads a list: form, counts, first and last ids, widths, and that the bytes end where the last block does. What
     /// the blocks hold is checked when they are read.
     pub fn decode(bytes: &'a [u8]) -> Result<Self, FormatError> {
+        let list = Self::open(bytes)?;
+        if let Form::Blocks(blocks) = &list.0 {
+            blocks.check()?;
+        }
+        Ok(list)
+    }
+
+    /// Reads a list without a look at its blocks. [`PostingList::blocks`] checks them on the way.
+    pub fn open(bytes: &'a [u8]) -> Result<Self, FormatError> {
         let mut reader = Reader::new(STRUCTURE, bytes);
         if bytes.len() > LEAF_RAW_BYTES {
             return Err(reader.fail("at most 65536 bytes", bytes.len()));
         }
         match reader.u8()? {
             FORM_PLAIN => Ok(Self(Form::Plain(plain::PlainList::open(reader)?))),
-            FORM_BLOCKS => Ok(Self(Form::Blocks(blocks::BlockList::open(reader)?))),
-            form => Err(reader.fail("a known form, 1 or 2", form)),
+            FORM_BLOCKS => Ok(Self(Form::Blocks(blocks::BlockList::open(bytes, reader, false)?))),
+            FORM_BOUNDED_BLOCKS => Ok(Self(Form::Blocks(blocks::BlockList::open(bytes, reader, true)?))),
+            form => Err(reader.fail("a known form, 2, 3 or 5", form)),
         }
     }
 
@@ -132,6 +156,21 @@ impl<'a> PostingList<'a> {
             Form::Plain(list) => list.last_id(),
             Form::Blocks(list) => list.last_id(),
         }
+    }
+
+    /// Whether the blocks have bounds.
+    pub fn is_bounded(&self) -> bool {
+        matches!(&self.0, Form::Blocks(list) if list.is_bounded())
+    }
+
+    /// The blocks, in order, without what is in them. A plain list is one block without a bound. Ends with an error where
+    /// blocks do not lie within the list, or do not fill it.
+    pub fn blocks(&self) -> impl Iterator<Item = Result<PostingBlock, FormatError>> + use<'a> {
+        let (plain, blocks) = match &self.0 {
+            Form::Plain(list) => (Some(Ok(list.block())), None),
+            Form::Blocks(list) => (None, Some(list.blocks())),
+        };
+        plain.into_iter().chain(blocks.into_iter().flatten())
     }
 
     /// Appends the postings with ids from `from` to `to_inclusive`, by ascending id. Blocks outside are not touched;

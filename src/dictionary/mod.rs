@@ -27,7 +27,9 @@ const IN_A_BLOCK: u8 = 1;
 pub(crate) fn store_value(store: &mut StoreWriter, value: &[u8]) -> Result<Vec<u8>> {
     let mut out = Vec::with_capacity(value.len().min(INLINE_VALUE_BYTES) + 1);
     if value.len() <= INLINE_VALUE_BYTES {
-        out.push(INLINE);
+        if value.first().is_some_and(|&first| first <= IN_A_BLOCK) {
+            out.push(INLINE);
+        }
         out.extend_from_slice(value);
     } else {
         if value.len() > LEAF_RAW_BYTES {
@@ -50,17 +52,26 @@ pub(crate) fn load_value<T>(
     stored: &[u8],
     use_it: impl FnOnce(&[u8]) -> Result<T>,
 ) -> Result<T> {
-    match value_block(leaf, stored)? {
-        None => use_it(stored.get(1..).unwrap_or_default()),
-        Some(reference) => use_it(&blocks.read(&reference)?),
+    match stored.first() {
+        Some(&INLINE | &IN_A_BLOCK) => match value_block(leaf, stored)? {
+            None => use_it(stored.get(1..).unwrap_or_default()),
+            Some(reference) => use_it(&blocks.read(&reference)?),
+        },
+        _ => use_it(stored),
     }
 }
 
 /// The block that holds a value, where it is not in the leaf itself.
 pub(crate) fn value_block(leaf: &Reference, stored: &[u8]) -> Result<Option<Reference>> {
+    if stored.first().is_none_or(|&first| first > IN_A_BLOCK) {
+        return Ok(None);
+    }
     let mut reader = Reader::new("value", stored);
     let parse = |reader: &mut Reader<'_>| match reader.u8()? {
-        INLINE => Ok(None),
+        INLINE => match stored.get(1) {
+            Some(&first) if first <= IN_A_BLOCK => Ok(None),
+            _ => Err(reader.fail("a value that begins with 0 or 1 behind a 0", "another")),
+        },
         IN_A_BLOCK => {
             let reference = Reference::decode(reader, BlockKind::Value)?;
             if reference.end() > leaf.offset {

@@ -101,6 +101,8 @@ impl Snapshot {
         }
         let result = self.check_memory(&mut totals, limits, &mut report);
         report.note_result(result)?;
+        let result = self.check_text_postings(limits, &mut report);
+        report.note_result(result)?;
         let result = self.check_records(limits, &mut report);
         report.note_result(result)?;
         let counted = self.view().state.totals;

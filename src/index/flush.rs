@@ -1,5 +1,6 @@
 //! From a delta in memory to a segment in the file.
 
+use super::view::View;
 use super::writer::{Writer, recount, totals_of};
 use crate::dictionary::{SegmentBuilder, store_value};
 use crate::store::StoreWriter;
@@ -10,7 +11,7 @@ use plica_format::entity::{SummaryRow, encode_rows, encode_summary_rows};
 use plica_format::idset;
 use plica_format::key::{self, Field, PLACES_A_BLOCK, ROWS_A_BLOCK, TEXTS_A_BLOCK};
 use plica_format::limits::INLINE_VALUE_BYTES;
-use plica_format::postings::{self, Piece, Posting, PostingValue};
+use plica_format::postings::{self, Bound, Piece, Posting, PostingValue};
 use plica_format::state::Segment;
 
 /// Writes all that is in memory; afterwards the segment is the newest of the state.
@@ -88,7 +89,7 @@ pub(super) fn flush(writer: &mut Writer) -> Result<()> {
                 }
             }
             Some(key::Merge::Places) => {
-                let rows: Vec<_> = std::mem::take(&mut delta.places).into_values().collect();
+                let rows: Vec<_> = delta.places.values().copied().collect();
                 for rows in rows.chunk_by(|a, b| a.chunk / PLACES_A_BLOCK == b.chunk / PLACES_A_BLOCK) {
                     let mut value = Vec::new();
                     encode_places(rows, &mut value);
@@ -123,16 +124,24 @@ pub(super) fn flush(writer: &mut Writer) -> Result<()> {
             Some(key::Merge::Postings | key::Merge::Standing) | None => {}
         }
     }
-    for (field, terms) in Field::ALL.into_iter().zip(&mut delta.postings) {
-        let mut terms: Vec<_> = std::mem::take(terms).into_iter().collect();
-        terms.sort_by(|a, b| a.0.cmp(&b.0));
-        for (term, postings) in terms {
-            let postings: Vec<Posting> =
-                postings.into_iter().map(|(id, frequency)| Posting { id, frequency }).collect();
-            let value = encode_postings(store, &postings)?;
-            let stored = store_value(store, &value)?;
-            segment.push(store, &key::named(field.kind(), term.as_bytes()), &stored)?;
-        }
+    let older = View { dictionary: &writer.dictionary, delta: None, state: &writer.state };
+    let places = &delta.places;
+    let lengths = |chunk: u32| match places.get(&chunk) {
+        Some(place) => Ok(place.tokens),
+        None => older.place(chunk).map(|place| place.tokens),
+    };
+    let mut terms: Vec<(Vec<u8>, Field, Vec<Posting>)> = Vec::new();
+    for (field, of_field) in Field::ALL.into_iter().zip(&mut delta.postings) {
+        terms.extend(std::mem::take(of_field).into_iter().map(|(term, postings)| {
+            let postings = postings.into_iter().map(|(id, frequency)| Posting { id, frequency }).collect();
+            (field.key(&term), field, postings)
+        }));
+    }
+    terms.sort_by(|a, b| a.0.cmp(&b.0));
+    for (key, field, postings) in terms {
+        let value = encode_postings(store, &postings, (field == Field::Text).then_some(&lengths))?;
+        let stored = store_value(store, &value)?;
+        segment.push(store, &key, &stored)?;
     }
     // Kinds behind the postings, in the order of their numbers.
     for (key, value) in delta.values.range(vec![key::OUTLINE]..) {
@@ -161,16 +170,32 @@ fn block_key(kind: u8, id: Option<u32>, rows: u32) -> Vec<u8> {
     key::numbered(kind, id.unwrap_or_default() / rows)
 }
 
-/// The value of a posting list: itself where it is short, else pieces in blocks of their own.
-pub(super) fn encode_postings(store: &mut StoreWriter, list: &[Posting]) -> Result<Vec<u8>> {
+/// The value of a posting list: itself where it is short, else pieces in blocks of their own. With `lengths` of the
+/// units it has bounds.
+pub(super) fn encode_postings(
+    store: &mut StoreWriter,
+    list: &[Posting],
+    lengths: Option<&dyn Fn(u32) -> Result<u32>>,
+) -> Result<Vec<u8>> {
     let mut value = Vec::new();
     let mut pieces = Vec::new();
+    // Short lists have no bounds.
+    let lengths = match lengths.filter(|_| list.len() > postings::PLAIN_POSTINGS) {
+        Some(length) => {
+            let of = |posting: &Posting| if posting.frequency == 0 { Ok(0) } else { length(posting.id) };
+            Some(list.iter().map(of).collect::<Result<Vec<u32>>>()?)
+        }
+        None => None,
+    };
     let mut left = list;
     while !left.is_empty() {
-        let (piece, rest) = left.split_at(postings::piece_postings(left).clamp(1, left.len()));
+        let done = list.len() - left.len();
+        let fitting = postings::piece_postings(left, lengths.is_some()).clamp(1, left.len());
+        let (piece, rest) = left.split_at(fitting);
         left = rest;
+        let lengths = lengths.as_ref().and_then(|lengths| lengths.get(done..done + fitting));
         let mut bytes = Vec::new();
-        postings::encode(piece, &mut bytes).map_err(Error::encoding)?;
+        postings::encode(piece, lengths, &mut bytes).map_err(Error::encoding)?;
         if pieces.is_empty() && left.is_empty() && bytes.len() <= INLINE_VALUE_BYTES {
             return Ok(bytes);
         }
@@ -179,6 +204,7 @@ pub(super) fn encode_postings(store: &mut StoreWriter, list: &[Posting]) -> Resu
             first_id: first.id,
             last_id: last.id,
             count: piece.len() as u32,
+            bound: lengths.map(|lengths| Bound::of(piece, lengths)),
             reference: store.append(BlockKind::Postings, &bytes, false)?,
         });
     }

@@ -5,14 +5,15 @@
 //! holds the keys below a cursor, its inputs count from the cursor on, and together they are what the inputs were.
 
 use super::flush::encode_postings;
-use super::view::{damaged_value, newest_of_each, read_postings};
+use super::lengths::Lengths;
+use super::view::{View, damaged_value, newest_of_each, read_postings};
 use super::writer::{Writer, segment_views};
 use crate::Result;
 use crate::dictionary::{MergeCursor, SegmentBuilder, load_value, store_value};
 use crate::store::StoreWriter;
 use plica_format::chunk::{decode_places, decode_texts, encode_places, encode_texts};
 use plica_format::entity::{SummaryRow, decode_rows, decode_summary_rows, encode_rows, encode_summary_rows};
-use plica_format::key::{self, Merge};
+use plica_format::key::{self, Field, Merge};
 use plica_format::postings::{Posting, PostingValue};
 use plica_format::state::{IndexState, Segment};
 use plica_format::{FormatError, idset};
@@ -122,6 +123,10 @@ fn run(writer: &mut Writer, plan: &Plan, allowed: u64) -> Result<()> {
     let mut cursor = MergeCursor::new(&dictionary, inputs, &from)?;
     let mut stopped = None;
     let mut taken = 0u64;
+    let state = writer.state.clone();
+    let view = View { dictionary: &dictionary, delta: None, state: &state };
+    let lengths = Lengths::default();
+    let length = |chunk: u32| lengths.of(view, chunk);
     while let Some(key) = cursor.key() {
         if taken >= allowed {
             stopped = Some(key);
@@ -135,7 +140,7 @@ fn run(writer: &mut Writer, plan: &Plan, allowed: u64) -> Result<()> {
             })
         })?;
         let before = writer.store.end();
-        if let Some(value) = merge_values(&mut writer.store, &dictionary, &key, values, oldest)? {
+        if let Some(value) = merge_values(&mut writer.store, &dictionary, (&key, values), oldest, &length)? {
             let stored = store_value(&mut writer.store, &value)?;
             taken += (key.len() + stored.len()) as u64 + (writer.store.end() - before);
             builder.push(&mut writer.store, &key, &stored)?;
@@ -175,9 +180,9 @@ fn inputs_level(state: &IndexState, plan: &Plan) -> u8 {
 fn merge_values(
     store: &mut StoreWriter,
     dictionary: &crate::dictionary::Dictionary,
-    key: &[u8],
-    mut values: Vec<Vec<u8>>,
+    (key, mut values): (&[u8], Vec<Vec<u8>>),
     oldest: bool,
+    length: &dyn Fn(u32) -> Result<u32>,
 ) -> Result<Option<Vec<u8>>> {
     let kind = key.first().copied().unwrap_or_default();
     let damaged = damaged_value(kind);
@@ -230,7 +235,8 @@ fn merge_values(
             if postings.is_empty() {
                 return Ok(None);
             }
-            out = encode_postings(store, &postings)?;
+            let is_text = Field::of_key(key).is_some_and(|(field, _)| field == Field::Text);
+            out = encode_postings(store, &postings, is_text.then_some(length))?;
         }
     }
     Ok(Some(out))

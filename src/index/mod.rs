@@ -2,13 +2,16 @@
 
 mod budget;
 mod check;
+mod check_postings;
 mod check_records;
+pub(crate) mod columns;
 mod compile;
 mod delta;
 mod documents;
 mod entities;
 mod flush;
 mod given;
+pub(crate) mod lengths;
 mod log;
 mod memory;
 mod merge;

@@ -1,5 +1,7 @@
 //! One commit of an index, read only: documents, chunks and texts.
 
+use super::columns::KeptColumns;
+use super::lengths::Lengths;
 use super::open::not_found;
 use super::view::{View, inconsistent};
 use super::writer::{check_parameters, decode_state, segment_views};
@@ -25,6 +27,10 @@ struct Inner {
     heads: RwLock<HashMap<u32, Arc<DocumentHead>>>,
     /// Numbers of all documents in the order of their ids, once they were asked for.
     ordered: OnceLock<Arc<[u32]>>,
+    /// Lengths of the chunks that searches touched.
+    lengths: Lengths,
+    /// Columns of the documents that were asked last.
+    columns: KeptColumns,
 }
 
 /// Heads that a snapshot keeps.
@@ -100,8 +106,8 @@ impl Snapshot {
             return Err(inconsistent("a segment lies behind the commit that names it"));
         }
         let dictionary = Dictionary { blocks, segments: segment_views(&state), cache };
-        let (heads, ordered) = Default::default();
-        Ok(Self { inner: Arc::new(Inner { opened, head, state, dictionary, heads, ordered }) })
+        let (heads, ordered, lengths, columns) = Default::default();
+        Ok(Self { inner: Arc::new(Inner { opened, head, state, dictionary, heads, ordered, lengths, columns }) })
     }
 
     /// The snapshot of a newer commit of the same file.
@@ -133,6 +139,15 @@ impl Snapshot {
             fanout: self.parameters().fanout,
             unwritten: None,
         }
+    }
+
+    /// Lengths of the chunks.
+    pub(crate) fn lengths(&self) -> &Lengths {
+        &self.inner.lengths
+    }
+
+    pub(super) fn kept_columns(&self) -> &KeptColumns {
+        &self.inner.columns
     }
 
     /// What was fixed when the index was created.

@@ -180,10 +180,10 @@ impl<'a> View<'a> {
 
     /// The postings of a term in the units from `from` to `to`: ascending, the newest frequency of each, none of 0.
     pub(crate) fn postings(&self, field: Field, term: &str, from: u32, to: u32) -> Result<Vec<Posting>> {
-        let key = key::named(field.kind(), term.as_bytes());
+        let key = field.key(term);
         let mut out: Vec<Posting> = Vec::new();
         self.dictionary.each(&key, |value| {
-            let value = PostingValue::decode(value).map_err(damaged_value(field.kind()))?;
+            let value = PostingValue::decode(value).map_err(damaged_value(key::POSTINGS))?;
             read_postings(self.dictionary, &value, from, to, &mut out)
         })?;
         if let Some(delta) = self.delta {

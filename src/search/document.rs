@@ -4,200 +4,135 @@ use super::bm25::{average, idf};
 use super::fuse::{Candidate, fuse};
 use super::scope::Reading;
 use crate::Result;
-use plica_format::chunk::Place;
+use crate::index::columns::{Columns, MemoryColumns};
+use crate::index::lengths::MISSING;
 use plica_format::document::DocumentHead;
-use plica_format::key::{self, Field, INDEX_SCOPE};
-use plica_format::page::MemoryScope;
-use plica_format::postings::Posting;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use plica_format::key::Field;
 use std::sync::Arc;
 
-/// The chunks of a document by ordinal.
-pub(super) struct Units {
-    pub(super) head: Arc<DocumentHead>,
-    /// Places by ordinal.
-    places: Vec<Place>,
-}
-
-impl Units {
-    pub(super) fn load(reading: &Reading<'_>, head: Arc<DocumentHead>) -> Result<Self> {
-        if head.chunks == 0 {
-            return Ok(Self { head, places: Vec::new() });
-        }
-        let mut places = reading.view.places(head.first_chunk, head.last_chunk)?;
-        places.retain(|place| place.document == head.number);
-        let in_order = places.len() == head.chunks as usize
-            && places.iter().zip(0..).all(|(place, ordinal): (&Place, u32)| place.ordinal == ordinal);
-        if !in_order {
-            return Err(crate::index::view::inconsistent(format!(
-                "document {} has {} chunks, and other places",
-                head.number, head.chunks
-            )));
-        }
-        Ok(Self { head, places })
-    }
-
-    /// The ordinal of a chunk, where it is one of this document.
-    fn ordinal(&self, chunk: u32) -> Option<usize> {
-        let first = self.head.first_chunk;
-        let guess = chunk.checked_sub(first)? as usize;
-        if self.places.get(guess).is_some_and(|place| place.chunk == chunk) {
-            return Some(guess);
-        }
-        self.places.binary_search_by_key(&chunk, |place| place.chunk).ok()
-    }
-}
-
-/// All chunks of a document, best first.
-pub(super) fn rank(reading: &Reading<'_>, head: Arc<DocumentHead>) -> Result<Vec<Candidate>> {
+/// All chunks of a document, in reading order, with their scores.
+pub(super) fn rank(reading: &Reading<'_>, head: &DocumentHead) -> Result<Vec<Candidate>> {
     let mut candidates = score(reading, head)?;
     fuse(&mut candidates, reading.query.weights.array());
     Ok(candidates)
 }
 
 /// All chunks of a document with their raw scores, in reading order.
-pub(super) fn score(reading: &Reading<'_>, head: Arc<DocumentHead>) -> Result<Vec<Candidate>> {
+pub(super) fn score(reading: &Reading<'_>, head: &DocumentHead) -> Result<Vec<Candidate>> {
     reading.query.limits.check()?;
-    let units = Units::load(reading, head)?;
-    let count = units.places.len();
-    let zeros = vec![0.0; count];
-    let text = if reading.wants(0) { text_scores(reading, &units)? } else { zeros.clone() };
-    let memory = if reading.wants(1) { memory_scores(reading, &units)? } else { zeros.clone() };
-    let (summary, covered) = summary_scores(reading, &units)?;
-    let candidates = units.places.iter().enumerate().map(|(at, place)| {
-        let raw = [text[at], memory[at], summary[at]];
-        Candidate::new(units.head.number, place.ordinal, place.chunk, raw, covered[at])
-    });
-    Ok(candidates.collect())
+    let columns = reading.snapshot.columns(head)?;
+    let count = columns.chunks.len();
+    let zeros = || vec![0.0; count];
+    let text = if reading.wants(0) { text_scores(reading, head, &columns)?.0 } else { zeros() };
+    let memory = if reading.wants(1) { memory_scores(reading, head, &columns)? } else { zeros() };
+    let summary = if reading.wants(2) { summary_scores(reading, head, &columns)? } else { zeros() };
+    let fanout = reading.fanout as usize;
+    let mut candidates = Vec::with_capacity(count);
+    for (at, ((text, memory), summary)) in text.into_iter().zip(memory).zip(summary).enumerate() {
+        let covered = columns.summaries.get(at / fanout).is_some_and(|&tokens| tokens != MISSING);
+        let raw = [text, memory, summary];
+        candidates.push(Candidate::new(head.number, at as u32, columns.chunks.id(at), raw, covered));
+    }
+    Ok(candidates)
 }
 
-fn text_scores(reading: &Reading<'_>, units: &Units) -> Result<Vec<f64>> {
-    let mut scores = vec![0.0; units.places.len()];
-    let head = &units.head;
+/// The chunks of a document that match in the text: ordinal, score, and how many distinct terms match.
+pub(super) fn matches(reading: &Reading<'_>, head: &DocumentHead) -> Result<Vec<(u32, f64, usize)>> {
+    let columns = reading.snapshot.columns(head)?;
+    let (scores, matched) = text_scores(reading, head, &columns)?;
+    let chunks = (0u32..).zip(scores).zip(matched).filter(|&(_, matched)| matched > 0);
+    Ok(chunks.map(|((ordinal, score), matched)| (ordinal, score, matched as usize)).collect())
+}
+
+/// For each token of a question the place of its term among the distinct ones; and those.
+fn distinct<'t>(terms: &'t [String]) -> (Vec<usize>, Vec<&'t str>) {
+    let mut known: Vec<&'t str> = Vec::new();
+    let order = terms
+        .iter()
+        .map(|term| match known.iter().position(|known| known == term) {
+            Some(at) => at,
+            None => {
+                known.push(term);
+                known.len() - 1
+            }
+        })
+        .collect();
+    (order, known)
+}
+
+/// The text scores of all chunks, and how many distinct terms match in each.
+fn text_scores(reading: &Reading<'_>, head: &DocumentHead, columns: &Columns) -> Result<(Vec<f64>, Vec<u16>)> {
+    let count = columns.chunks.len();
+    let (mut scores, mut matched) = (vec![0.0; count], vec![0u16; count]);
     let average = average(head.text_tokens, u64::from(head.chunks));
-    let mut cache: HashMap<&str, Vec<(usize, u32)>> = HashMap::new();
-    for term in reading.terms {
-        if !cache.contains_key(term.as_str()) {
-            let postings = reading.view.postings(Field::Text, term, head.first_chunk, head.last_chunk)?;
-            let found = postings
-                .into_iter()
-                .filter_map(|posting| Some((units.ordinal(posting.id)?, posting.frequency)))
-                .collect();
-            cache.insert(term, found);
+    let (order, terms) = distinct(reading.terms);
+    let mut found: Vec<Vec<(usize, u32)>> = Vec::with_capacity(terms.len());
+    for term in terms {
+        let postings = reading.view.postings(Field::Text, term, head.first_chunk, head.last_chunk)?;
+        let of_document: Vec<(usize, u32)> = postings
+            .into_iter()
+            .filter_map(|posting| Some((columns.chunks.place(posting.id)?, posting.frequency)))
+            .collect();
+        for &(at, _) in &of_document {
+            if let Some(matched) = matched.get_mut(at) {
+                *matched += 1;
+            }
         }
-        let Some(found) = cache.get(term.as_str()) else { continue };
+        found.push(of_document);
+    }
+    for term in order {
+        let Some(found) = found.get(term) else { continue };
         let idf = idf(u64::from(head.chunks), found.len() as u64);
         for &(at, frequency) in found {
-            if let (Some(score), Some(place)) = (scores.get_mut(at), units.places.get(at)) {
-                *score += reading.query.bm25.score(idf, frequency, place.tokens, average);
+            if let (Some(score), Some(&tokens)) = (scores.get_mut(at), columns.tokens.get(at)) {
+                *score += reading.query.bm25.score(idf, frequency, tokens, average);
             }
         }
     }
-    Ok(scores)
+    Ok((scores, matched))
 }
 
-/// The records of a document's memory, as one field after another is scored.
-pub(super) struct Memory {
-    /// Range of entity ids to look at.
-    range: (u32, u32),
-    /// Records, and tokens of each field.
-    records: u64,
-    tokens: [u64; 3],
-    members: Members,
-}
-
-enum Members {
-    /// All ids of the range.
-    All,
-    /// Those whose row has this scope.
-    Scope(u32),
-    /// These.
-    These(HashSet<u32>),
-}
-
-impl Memory {
-    /// The memory that a document is scored with: its own; or, of an index-wide memory, the records linked to it.
-    pub(super) fn of(reading: &Reading<'_>, head: &DocumentHead) -> Result<Self> {
-        if reading.snapshot.parameters().memory == MemoryScope::Index {
-            let linked = reading.view.set(&key::numbered(key::DOCUMENT_ENTITIES, head.number))?;
-            let mut tokens = [0u64; 3];
-            for &entity in &linked {
-                for (total, tokens) in tokens.iter_mut().zip(reading.row(entity)?.tokens) {
-                    *total += u64::from(tokens);
-                }
-            }
-            let range = (linked.first().copied().unwrap_or(0), linked.last().copied().unwrap_or(0));
-            let records = linked.len() as u64;
-            return Ok(Self { range, records, tokens, members: Members::These(linked.into_iter().collect()) });
-        }
-        let range = (head.first_entity, head.last_entity);
-        let records = u64::from(head.entities);
-        let whole = u64::from(range.1 - range.0) + 1 == records;
-        let members = if whole { Members::All } else { Members::Scope(head.number) };
-        Ok(Self { range, records, tokens: head.entity_tokens, members })
+/// Scores of name, aliases and descriptions of every record of the document's memory that shares a term with the
+/// question: place in the columns, and scores.
+pub(super) fn record_scores(reading: &Reading<'_>, memory: &MemoryColumns) -> Result<Vec<(usize, [f64; 3])>> {
+    let count = memory.entities.len();
+    if count == 0 {
+        return Ok(Vec::new());
     }
-
-    /// The memory of all documents that readers see.
-    pub(super) fn of_all(reading: &Reading<'_>) -> Self {
-        let state = reading.view.state;
-        Self {
-            range: (0, u32::MAX),
-            records: state.totals.entities,
-            tokens: state.totals.entity_tokens,
-            members: if state.staged == 0 { Members::All } else { Members::Scope(INDEX_SCOPE) },
+    let range = (memory.entities.id(0), memory.entities.id(count - 1));
+    let (order, terms) = distinct(reading.terms);
+    let mut scores = vec![[0.0f64; 3]; count];
+    for (at, field) in Field::MEMORY.into_iter().enumerate() {
+        let Some(&total) = memory.totals.get(at) else { continue };
+        if total == 0 {
+            continue;
         }
-    }
-
-    fn holds(&self, reading: &Reading<'_>, entity: u32) -> Result<bool> {
-        match &self.members {
-            Members::All => Ok(true),
-            Members::These(ids) => Ok(ids.contains(&entity)),
-            Members::Scope(INDEX_SCOPE) => match reading.row(entity)?.scope {
-                INDEX_SCOPE => Ok(true),
-                document => Ok(reading.head(document)?.state == plica_format::document::DocumentState::Live),
-            },
-            Members::Scope(scope) => Ok(reading.row(entity)?.scope == *scope),
+        let average = average(total, count as u64);
+        let mut found: Vec<Vec<(usize, u32)>> = Vec::with_capacity(terms.len());
+        for term in &terms {
+            let postings = reading.view.postings(field, term, range.0, range.1)?;
+            let places = postings.into_iter().filter_map(|p| Some((memory.entities.place(p.id)?, p.frequency)));
+            found.push(places.collect());
         }
-    }
-
-    /// Scores of name, aliases and descriptions of every record that shares a term with the question.
-    pub(super) fn scores(&self, reading: &Reading<'_>) -> Result<BTreeMap<u32, [f64; 3]>> {
-        let mut scores: BTreeMap<u32, [f64; 3]> = BTreeMap::new();
-        if self.records == 0 {
-            return Ok(scores);
-        }
-        for (at, field) in Field::MEMORY.into_iter().enumerate() {
-            let average = average(self.tokens[at], self.records);
-            let mut cache: HashMap<&str, Vec<Posting>> = HashMap::new();
-            for term in reading.terms {
-                if !cache.contains_key(term.as_str()) {
-                    let mut kept = Vec::new();
-                    for posting in reading.view.postings(field, term, self.range.0, self.range.1)? {
-                        if self.holds(reading, posting.id)? {
-                            kept.push(posting);
-                        }
-                    }
-                    cache.insert(term, kept);
-                }
-                let Some(postings) = cache.get(term.as_str()) else { continue };
-                let idf = idf(self.records, postings.len() as u64);
-                for posting in postings {
-                    let length = reading.row(posting.id)?.tokens[at];
-                    let score = reading.query.bm25.score(idf, posting.frequency, length, average);
-                    scores.entry(posting.id).or_default()[at] += score;
+        for &term in &order {
+            let Some(found) = found.get(term) else { continue };
+            let idf = idf(count as u64, found.len() as u64);
+            for &(place, frequency) in found {
+                if let (Some(scores), Some(tokens)) = (scores.get_mut(place), memory.tokens.get(place)) {
+                    scores[at] += reading.query.bm25.score(idf, frequency, tokens[at], average);
                 }
             }
         }
-        Ok(scores)
     }
+    Ok(scores.into_iter().enumerate().filter(|(_, scores)| scores.iter().any(|&score| score != 0.0)).collect())
 }
 
-fn memory_scores(reading: &Reading<'_>, units: &Units) -> Result<Vec<f64>> {
-    let mut fields = vec![[0.0f64; 3]; units.places.len()];
-    let memory = Memory::of(reading, &units.head)?;
-    for (entity, scores) in memory.scores(reading)? {
-        for chunk in reading.view.set(&key::numbered(key::ENTITY_CHUNKS, entity))? {
-            if let Some(best) = units.ordinal(chunk).and_then(|at| fields.get_mut(at)) {
+fn memory_scores(reading: &Reading<'_>, head: &DocumentHead, columns: &Columns) -> Result<Vec<f64>> {
+    let memory = reading.snapshot.memory_columns(head, columns)?;
+    let mut fields = vec![[0.0f64; 3]; columns.chunks.len()];
+    for (place, scores) in record_scores(reading, &memory)? {
+        for &ordinal in memory.ordinals(place) {
+            if let Some(best) = fields.get_mut(ordinal as usize) {
                 for (best, score) in best.iter_mut().zip(scores) {
                     *best = best.max(score);
                 }
@@ -207,41 +142,44 @@ fn memory_scores(reading: &Reading<'_>, units: &Units) -> Result<Vec<f64>> {
     Ok(fields.into_iter().map(|[name, aliases, descriptions]| name + aliases + descriptions).collect())
 }
 
-/// Scores of the summary channel, and which chunks have a covering summary.
-fn summary_scores(reading: &Reading<'_>, units: &Units) -> Result<(Vec<f64>, Vec<bool>)> {
-    let head = &units.head;
-    let count = units.places.len();
-    let fanout = reading.fanout as usize;
-    let complete = count / fanout;
-    let (mut scores, mut covered) = (vec![0.0; count], vec![false; count]);
+/// Scores of the records linked to a chunk that match the question, by their internal id.
+pub(super) fn linked_scores(
+    reading: &Reading<'_>,
+    head: &DocumentHead,
+    linked: &[u32],
+) -> Result<Vec<(u32, [f64; 3])>> {
+    let columns = reading.snapshot.columns(head)?;
+    let memory: Arc<MemoryColumns> = reading.snapshot.memory_columns(head, &columns)?;
+    let scores =
+        record_scores(reading, &memory)?.into_iter().map(|(place, scores)| (memory.entities.id(place), scores));
+    Ok(scores.filter(|(entity, _)| linked.binary_search(entity).is_ok()).collect())
+}
+
+/// Scores of the summary channel.
+fn summary_scores(reading: &Reading<'_>, head: &DocumentHead, columns: &Columns) -> Result<Vec<f64>> {
+    let mut scores = vec![0.0; columns.chunks.len()];
     if head.summaries == 0 {
-        return Ok((scores, covered));
+        return Ok(scores);
     }
-    let rows = reading.view.summary_rows(head.first_chunk, head.last_chunk)?;
-    let lengths: HashMap<usize, u32> =
-        rows.into_iter().filter_map(|row| Some((units.ordinal(row.unit)? / fanout, row.tokens))).collect();
-    for (ordinal, covered) in covered.iter_mut().enumerate() {
-        let index = ordinal / fanout;
-        *covered = index < complete && lengths.contains_key(&index);
-    }
-    if !reading.wants(2) {
-        return Ok((scores, covered));
-    }
+    let fanout = reading.fanout as usize;
     let average = average(head.summary_tokens, u64::from(head.summaries));
+    let mut by_summary = vec![0.0f64; columns.summaries.len()];
     for term in reading.terms {
         let postings = reading.view.postings(Field::Summary, term, head.first_chunk, head.last_chunk)?;
         let found: Vec<(usize, u32)> = postings
             .into_iter()
-            .filter_map(|posting| Some((units.ordinal(posting.id)? / fanout, posting.frequency)))
+            .filter_map(|posting| Some((columns.chunks.place(posting.id)? / fanout, posting.frequency)))
             .collect();
         let idf = idf(u64::from(head.summaries), found.len() as u64);
         for (index, frequency) in found {
-            let length = lengths.get(&index).copied().unwrap_or_default();
-            let score = reading.query.bm25.score(idf, frequency, length, average);
-            for chunk in scores.iter_mut().skip(index * fanout).take(fanout) {
-                *chunk += score;
+            let length = columns.summaries.get(index).copied().filter(|&tokens| tokens != MISSING).unwrap_or_default();
+            if let Some(score) = by_summary.get_mut(index) {
+                *score += reading.query.bm25.score(idf, frequency, length, average);
             }
         }
     }
-    Ok((scores, covered))
+    for (chunks, score) in scores.chunks_mut(fanout).zip(by_summary) {
+        chunks.fill(score);
+    }
+    Ok(scores)
 }

@@ -1,9 +1,10 @@
 //! Which records linked a hit to the question.
 
-use super::document::Memory;
+use super::document;
 use super::fuse::Candidate;
-use super::query::{LinkedRecord, Statistics};
-use super::scope::{Reading, Resolved};
+use super::memory::{Memory, MemoryStatistics};
+use super::query::LinkedRecord;
+use super::scope::Reading;
 use crate::Result;
 use plica_format::document::DocumentHead;
 use plica_format::key;
@@ -13,20 +14,28 @@ use std::collections::BTreeSet;
 const RECORDS: usize = 10;
 
 impl Reading<'_> {
-    /// The records linked to a chunk that share a term with the question, best first.
-    pub(super) fn linked_records(&self, head: &DocumentHead, candidate: &Candidate) -> Result<Vec<LinkedRecord>> {
+    /// The records linked to a chunk that share a term with the question, best first; scored with the numbers of its
+    /// document, or with those of `all` files.
+    pub(super) fn linked_records(
+        &self,
+        head: &DocumentHead,
+        candidate: &Candidate,
+        all: Option<&[Reading<'_>]>,
+    ) -> Result<Vec<LinkedRecord>> {
         if candidate.raw[1] == 0.0 {
             return Ok(Vec::new());
         }
-        let own = matches!(self.scope()?, Resolved::Document(_)) || self.query.statistics == Statistics::Document;
-        let memory = if own { Memory::of(self, head)? } else { Memory::of_all(self) };
-        let scores = memory.scores(self)?;
-        let mut linked: Vec<(u32, [f64; 3])> = self
-            .view
-            .set(&key::numbered(key::CHUNK_ENTITIES, candidate.chunk))?
-            .into_iter()
-            .filter_map(|entity| Some((entity, *scores.get(&entity)?)))
-            .collect();
+        let ids = self.view.set(&key::numbered(key::CHUNK_ENTITIES, candidate.chunk))?;
+        let mut linked: Vec<(u32, [f64; 3])> = match all {
+            None => document::linked_scores(self, head, &ids)?,
+            Some(readings) => {
+                let memories = readings.iter().map(Memory::of_all).collect::<Result<Vec<_>>>()?;
+                let statistics = MemoryStatistics::of(&memories);
+                let Some(memory) = memories.get(candidate.file) else { return Ok(Vec::new()) };
+                let scores = memory.scores(self, &statistics)?;
+                ids.into_iter().filter_map(|entity| Some((entity, *scores.get(&entity)?))).collect()
+            }
+        };
         linked.sort_by(|a, b| b.1.iter().sum::<f64>().total_cmp(&a.1.iter().sum()).then(a.0.cmp(&b.0)));
         linked.truncate(RECORDS);
         let asked: BTreeSet<&str> = self.terms.iter().map(String::as_str).collect();

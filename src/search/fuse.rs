@@ -3,6 +3,8 @@
 /// A chunk that is ranked.
 #[derive(Debug, Clone)]
 pub(super) struct Candidate {
+    /// Which of the files that are searched it is in.
+    pub(super) file: usize,
     /// Number of its document.
     pub(super) document: u32,
     /// Place in its document.
@@ -21,14 +23,14 @@ pub(super) struct Candidate {
 
 impl Candidate {
     pub(super) fn new(document: u32, ordinal: u32, chunk: u32, raw: [f64; 3], covered: bool) -> Self {
-        Self { document, ordinal, chunk, raw, covered, normalised: [0.0; 3], score: 0.0 }
+        Self { file: 0, document, ordinal, chunk, raw, covered, normalised: [0.0; 3], score: 0.0 }
     }
 }
 
 /// Turns raw scores into z-scores over all candidates, and fuses them.
 ///
 /// The candidates must come in the order that breaks ties (document id, then ordinal): sums are taken in it, so that
-/// the same candidates give the same bits whatever the history of the file, and the sort keeps it where scores tie.
+/// the same candidates give the same bits whatever the history of the file.
 pub(super) fn fuse(candidates: &mut [Candidate], weights: [f64; 3]) {
     for (channel, weight) in weights.into_iter().enumerate() {
         // A chunk without a covering summary stays out of that channel's statistics.
@@ -44,7 +46,20 @@ pub(super) fn fuse(candidates: &mut [Candidate], weights: [f64; 3]) {
             candidate.score += weight * candidate.normalised[channel];
         }
     }
-    candidates.sort_by(|a, b| b.score.total_cmp(&a.score));
+}
+
+/// The best `count`, best first, of candidates in the order that breaks ties; the others are left out.
+pub(super) fn best(mut candidates: Vec<Candidate>, count: usize) -> Vec<Candidate> {
+    let count = count.min(candidates.len());
+    let mut order: Vec<(f64, u32)> = candidates.iter().map(|candidate| candidate.score).zip(0..).collect();
+    let worse = |a: &(f64, u32), b: &(f64, u32)| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1));
+    if count > 0 && count < order.len() {
+        order.select_nth_unstable_by(count - 1, worse);
+    }
+    order.truncate(count);
+    order.sort_unstable_by(worse);
+    let empty = Candidate::new(0, 0, 0, [0.0; 3], false);
+    order.into_iter().map(|(_, at)| std::mem::replace(&mut candidates[at as usize], empty.clone())).collect()
 }
 
 /// Mean and population deviation; `None` where the values do not differ.
@@ -83,6 +98,7 @@ mod tests {
             Candidate::new(0, 2, 2, [3.0, 1.0, 5.0], true),
         ];
         fuse(&mut candidates, [1.0, 0.5, 0.3]);
+        let candidates = best(candidates, 3);
         let order: Vec<u32> = candidates.iter().map(|c| c.ordinal).collect();
         assert_eq!(order, [2, 0, 1]);
         let deviation = (2.0f64 / 3.0).sqrt();

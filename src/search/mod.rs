@@ -14,18 +14,22 @@ mod collection;
 mod document;
 mod explain;
 mod fuse;
+mod memory;
 mod passage;
 mod query;
 mod scope;
+mod several;
+mod text;
 
 pub use bm25::Bm25;
 pub use passage::Passage;
 pub use query::{Answer, Channel, Explanation, Hit, Limits, LinkedRecord, Query, Scope, Statistics, Weights};
+pub use several::Several;
+pub use text::{TextHit, TextMode, TextQuery};
 
 use crate::index::Snapshot;
 use crate::{Error, Result};
 use plica_format::limits::QUERY_TERMS;
-use scope::Reading;
 
 impl Snapshot {
     /// Answers a query. See [`Query`] for what can be asked.
@@ -34,30 +38,16 @@ impl Snapshot {
     /// [`Error::NotFound`] for an unknown document, [`Error::Limit`] for more than 1,024 terms, [`Error::Cancelled`],
     /// and [`Error::Damaged`] where the file is.
     pub fn search(&self, query: &Query) -> Result<Answer> {
-        let terms = crate::text::tokens(&query.text);
-        if terms.len() > QUERY_TERMS {
-            return Err(Error::Limit {
-                what: "the terms of a query",
-                limit: QUERY_TERMS as u64,
-                got: terms.len() as u64,
-            });
-        }
-        let reading = Reading::new(self, query, &terms);
-        let (statistics, mut ranked) = match reading.scope()? {
-            scope::Resolved::Document(head) => {
-                let ranked = if reading.passes(&head)? { document::rank(&reading, head)? } else { Vec::new() };
-                (Statistics::Document, ranked)
-            }
-            scope::Resolved::Collection => (query.statistics, collection::rank(&reading)?),
-        };
-        if !query.all {
-            ranked.retain(|candidate| candidate.raw.iter().any(|&score| score != 0.0));
-        }
-        let total = ranked.len();
-        let mut hits = Vec::new();
-        for (at, candidate) in ranked.into_iter().enumerate().skip(query.offset).take(query.k) {
-            hits.push(reading.hit(at + 1, &candidate)?);
-        }
-        Ok(Answer { statistics, hits, total })
+        several::answer(std::slice::from_ref(self), query)
     }
+}
+
+/// The tokens of a question.
+fn terms_of(question: &str) -> Result<Vec<String>> {
+    let terms = crate::text::tokens(question);
+    if terms.len() > QUERY_TERMS {
+        let got = terms.len() as u64;
+        return Err(Error::Limit { what: "the terms of a query", limit: QUERY_TERMS as u64, got });
+    }
+    Ok(terms)
 }

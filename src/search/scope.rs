@@ -7,8 +7,8 @@ use crate::index::view::{View, inconsistent};
 use crate::{Error, Result};
 use plica_format::chunk::Place;
 use plica_format::document::{DocumentHead, DocumentState};
-use plica_format::entity::EntityRow;
-use plica_format::key::{PLACES_A_BLOCK, ROWS_A_BLOCK};
+use plica_format::entity::{EntityRow, SummaryRow};
+use plica_format::key::{INDEX_SCOPE, PLACES_A_BLOCK, ROWS_A_BLOCK};
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -16,8 +16,41 @@ use std::sync::Arc;
 
 /// The scope of a query, resolved.
 pub(super) enum Resolved {
-    Document(Arc<DocumentHead>),
+    /// One document, in one of the files.
+    Document(usize, Arc<DocumentHead>),
     Collection,
+}
+
+impl Resolved {
+    /// Resolves the scope of a query over some files; a collection of one document is searched as that document.
+    pub(super) fn of(readings: &[Reading<'_>]) -> Result<Self> {
+        let Some(first) = readings.first() else { return Ok(Self::Collection) };
+        match &first.query.scope {
+            Scope::Document(id) => {
+                let mut missing = None;
+                for (file, reading) in readings.iter().enumerate() {
+                    match reading.snapshot.head(id) {
+                        Ok(head) => return Ok(Self::Document(file, Arc::new(head))),
+                        Err(error @ Error::NotFound { .. }) => missing = Some(error),
+                        Err(error) => return Err(error),
+                    }
+                }
+                missing.map_or(Ok(Self::Collection), Err)
+            }
+            Scope::Collection => {
+                let documents: u64 = readings.iter().map(|reading| reading.view.state.totals.documents).sum();
+                if documents != 1 || !first.query.filter.is_empty() {
+                    return Ok(Self::Collection);
+                }
+                for (file, reading) in readings.iter().enumerate() {
+                    if reading.view.state.totals.documents == 1 {
+                        return Ok(Self::Document(file, reading.only_document()?));
+                    }
+                }
+                Ok(Self::Collection)
+            }
+        }
+    }
 }
 
 /// One query at work.
@@ -31,6 +64,9 @@ pub(super) struct Reading<'a> {
     heads: RefCell<HashMap<u32, Arc<DocumentHead>>>,
     places: RefCell<HashMap<u32, Rc<Vec<Place>>>>,
     rows: RefCell<HashMap<u32, Rc<Vec<EntityRow>>>>,
+    summaries: RefCell<HashMap<u32, Rc<Vec<SummaryRow>>>>,
+    /// Documents that readers see and the filter lets through, or not.
+    taken: RefCell<HashMap<u32, bool>>,
 }
 
 impl<'a> Reading<'a> {
@@ -44,26 +80,64 @@ impl<'a> Reading<'a> {
             heads: RefCell::default(),
             places: RefCell::default(),
             rows: RefCell::default(),
+            summaries: RefCell::default(),
+            taken: RefCell::default(),
         }
     }
 
-    /// Resolves the scope; an index of one document is searched as that document.
-    pub(super) fn scope(&self) -> Result<Resolved> {
-        match &self.query.scope {
-            Scope::Document(id) => Ok(Resolved::Document(Arc::new(self.snapshot.head(id)?))),
-            Scope::Collection if self.view.state.totals.documents == 1 && self.query.filter.is_empty() => {
-                let head = (0..self.view.state.documents)
-                    .rev()
-                    .find_map(|number| match self.head(number) {
-                        Ok(head) if head.state == DocumentState::Live => Some(Ok(head)),
-                        Ok(_) => None,
-                        Err(error) => Some(Err(error)),
-                    })
-                    .ok_or_else(|| inconsistent("one document is counted, and none is there"))??;
-                Ok(Resolved::Document(head))
+    /// The head of the only document that readers see.
+    fn only_document(&self) -> Result<Arc<DocumentHead>> {
+        for number in (0..self.view.state.documents).rev() {
+            let head = self.head(number)?;
+            if head.state == DocumentState::Live {
+                return Ok(head);
             }
-            Scope::Collection => Ok(Resolved::Collection),
         }
+        Err(inconsistent("one document is counted, and none is there"))
+    }
+
+    /// Whether readers see the document of a chunk.
+    pub(super) fn is_live(&self, chunk: u32) -> Result<bool> {
+        Ok(self.head(self.place(chunk)?.document)?.state == DocumentState::Live)
+    }
+
+    /// Whether readers see a document and the filter lets it through.
+    pub(super) fn takes(&self, document: u32) -> Result<bool> {
+        if let Some(&known) = self.taken.borrow().get(&document) {
+            return Ok(known);
+        }
+        let head = self.head(document)?;
+        let takes = head.state == DocumentState::Live && self.passes(&head)?;
+        self.taken.borrow_mut().insert(document, takes);
+        Ok(takes)
+    }
+
+    /// Whether a record belongs to the memory of a document that readers see, or to an index-wide one.
+    pub(super) fn counts(&self, entity: u32) -> Result<bool> {
+        match self.row(entity)?.scope {
+            INDEX_SCOPE => Ok(true),
+            document => Ok(self.head(document)?.state == DocumentState::Live),
+        }
+    }
+
+    /// Tokens of the level-1 summary of a unit.
+    pub(super) fn summary_tokens(&self, unit: u32) -> Result<u32> {
+        let block = unit / ROWS_A_BLOCK;
+        let known = self.summaries.borrow().get(&block).cloned();
+        let rows = match known {
+            Some(rows) => rows,
+            None => {
+                let first = block * ROWS_A_BLOCK;
+                let rows = Rc::new(self.view.summary_rows(first, first.saturating_add(ROWS_A_BLOCK - 1))?);
+                self.summaries.borrow_mut().insert(block, Rc::clone(&rows));
+                rows
+            }
+        };
+        rows.binary_search_by_key(&unit, |row| row.unit)
+            .ok()
+            .and_then(|at| rows.get(at))
+            .map(|row| row.tokens)
+            .ok_or_else(|| inconsistent(format!("summary of unit {unit} has no row")))
     }
 
     /// Whether weight is on the text, memory and summary channels.
@@ -157,14 +231,14 @@ impl<'a> Reading<'a> {
         Ok(!self.view.summary_rows(unit, unit)?.is_empty())
     }
 
-    /// A ranked chunk as the caller sees it.
-    pub(super) fn hit(&self, rank: usize, candidate: &Candidate) -> Result<Hit> {
+    /// A ranked chunk as the caller sees it; ranked with the numbers of its `own` document, or with those of `all` files.
+    pub(super) fn hit(&self, all: &[Reading<'_>], rank: usize, candidate: &Candidate, own: bool) -> Result<Hit> {
         let head = self.head(candidate.document)?;
         let row = self.view.text_row(candidate.chunk)?;
         let (title, text) = self.view.text(&row)?;
         let chunk = format!("{}#{}", head.id, candidate.ordinal);
         let explanation = match self.query.explain {
-            true => Some(self.explanation(&head, candidate)?),
+            true => Some(self.explanation(&head, candidate, (!own).then_some(all))?),
             false => None,
         };
         Ok(Hit {
@@ -181,7 +255,12 @@ impl<'a> Reading<'a> {
         })
     }
 
-    fn explanation(&self, head: &DocumentHead, candidate: &Candidate) -> Result<Explanation> {
+    fn explanation(
+        &self,
+        head: &DocumentHead,
+        candidate: &Candidate,
+        all: Option<&[Reading<'_>]>,
+    ) -> Result<Explanation> {
         let weights = self.query.weights.array();
         let channel =
             |at: usize| Channel { raw: candidate.raw[at], normalised: candidate.normalised[at], weight: weights[at] };
@@ -189,7 +268,7 @@ impl<'a> Reading<'a> {
             text: channel(0),
             memory: channel(1),
             summary: channel(2),
-            records: self.linked_records(head, candidate)?,
+            records: self.linked_records(head, candidate, all)?,
             covering_summary: match candidate.covered {
                 true => self.snapshot.covering_summary(head, candidate.ordinal, 1)?,
                 false => None,

@@ -1,6 +1,6 @@
 //! Lists of a few postings, as varints.
 
-use super::{PLAIN_POSTINGS, Posting, put_varint};
+use super::{BlockBuffer, PLAIN_POSTINGS, Posting, PostingBlock, put_varint};
 use crate::FormatError;
 use crate::bytes::Reader;
 
@@ -57,6 +57,11 @@ impl<'a> PlainList<'a> {
         self.last_id
     }
 
+    /// The list as one block.
+    pub(super) fn block(&self) -> PostingBlock {
+        PostingBlock::plain(self.first_id, self.last_id, self.count)
+    }
+
     pub(super) fn read_into(&self, from: u32, to_inclusive: u32, out: &mut Vec<Posting>) -> Result<(), FormatError> {
         let mut reader = Reader::new(super::STRUCTURE, self.bytes);
         let mut next = 0;
@@ -68,6 +73,17 @@ impl<'a> PlainList<'a> {
         }
         Ok(())
     }
+}
+
+/// Reads a list without its form whole.
+pub(super) fn read_block(bytes: &[u8], buffer: &mut BlockBuffer) -> Result<(), FormatError> {
+    let mut reader = Reader::new(super::STRUCTURE, bytes);
+    let mut next = 0;
+    buffer.clear();
+    while !reader.is_empty() {
+        buffer.push(read(&mut reader, &mut next)?);
+    }
+    Ok(())
 }
 
 /// Reads one posting; `next` is the least id that it may have.

@@ -24,7 +24,7 @@ fn lists() -> impl Strategy<Value = Vec<Posting>> {
 
 fn encoded(postings: &[Posting]) -> Vec<u8> {
     let mut out = Vec::new();
-    encode(postings, &mut out).unwrap();
+    encode(postings, None, &mut out).unwrap();
     out
 }
 
@@ -41,7 +41,19 @@ fn use_all(bytes: &[u8]) -> Option<Vec<Posting>> {
     let _ = list.read_into(list.first_id().saturating_add(1), list.last_id().saturating_sub(1), &mut part);
     let postings = all(&list).ok()?;
     assert_eq!(postings.len(), list.len());
-    assert_eq!(encoded(&postings), bytes);
+    let (mut blocks, mut buffer) = (Vec::new(), BlockBuffer::default());
+    for block in list.blocks() {
+        let block = block.unwrap();
+        block.read(bytes, &mut buffer).unwrap();
+        blocks.extend(buffer.ids().iter().zip(buffer.frequencies()).map(|(&id, &frequency)| Posting { id, frequency }));
+        if let Some(bound) = block.bound {
+            assert!(buffer.frequencies().iter().all(|&frequency| frequency <= bound.greatest_frequency()));
+        }
+    }
+    assert_eq!(blocks, postings);
+    if !list.is_bounded() {
+        assert_eq!(encoded(&postings), bytes);
+    }
     Some(postings)
 }
 
@@ -65,6 +77,25 @@ proptest! {
     }
 
     #[test]
+    fn bounds_stand_beside_the_blocks_and_hold(postings in lists(), length in 0u32..1000, at: prop::sample::Index, to: u8) {
+        let lengths: Vec<u32> = (0..postings.len() as u32).map(|i| length + i * 7 % 50).collect();
+        let mut bytes = Vec::new();
+        encode(&postings, Some(&lengths), &mut bytes).unwrap();
+        let list = PostingList::decode(&bytes).unwrap();
+        prop_assert_eq!(list.is_bounded(), postings.len() > PLAIN_POSTINGS);
+        let read = use_all(&bytes);
+        prop_assert_eq!(read.as_ref(), Some(&postings));
+        let parts = postings.chunks(BLOCK_POSTINGS).zip(lengths.chunks(BLOCK_POSTINGS));
+        let bounded = list.is_bounded();
+        for (block, (postings, lengths)) in list.blocks().zip(parts) {
+            prop_assert_eq!(block.unwrap().bound, bounded.then(|| Bound::of(postings, lengths)));
+        }
+        let at = at.index(bytes.len());
+        bytes[at] = to;
+        use_all(&bytes);
+    }
+
+    #[test]
     fn a_changed_list_is_refused_or_in_its_one_form(postings in lists(), at: prop::sample::Index, to: u8) {
         let mut bytes = encoded(&postings);
         let at = at.index(bytes.len());
@@ -73,7 +104,7 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_are_survived(form in 0u8..=2, mut bytes in vec(any::<u8>(), 0..300)) {
+    fn any_bytes_are_survived(form in 1u8..=7, mut bytes in vec(any::<u8>(), 0..300)) {
         bytes.insert(0, form);
         use_all(&bytes);
         let _ = PostingValue::decode(&bytes);
@@ -110,11 +141,11 @@ fn the_bytes_are_those_of_the_spec() {
     let postings = |items: &[(u32, u32)]| -> Vec<Posting> {
         items.iter().map(|&(id, frequency)| Posting { id, frequency }).collect()
     };
-    assert_eq!(encoded(&postings(&[(5, 1)])), [1, 0x0b]);
-    assert_eq!(encoded(&postings(&[(5, 1), (6, 3), (200, 0)])), [1, 0x0b, 0x00, 0x03, 0x82, 0x03, 0x00]);
+    assert_eq!(encoded(&postings(&[(5, 1)])), [2, 0x0b]);
+    assert_eq!(encoded(&postings(&[(5, 1), (6, 3), (200, 0)])), [2, 0x0b, 0x00, 0x03, 0x82, 0x03, 0x00]);
     // Ids 10, 13 … 58: gaps 0 and 16 times 2, two bits each.
     let blocks: Vec<_> = (0..17).map(|i| (10 + 3 * i, 1)).collect();
-    assert_eq!(encoded(&postings(&blocks)), [2, 17, 10, 48, 2, 0, 0xa8, 0xaa, 0xaa, 0xaa, 0x02]);
+    assert_eq!(encoded(&postings(&blocks)), [3, 17, 10, 48, 2, 0, 0xa8, 0xaa, 0xaa, 0xaa, 0x02]);
 }
 
 #[test]
@@ -132,23 +163,23 @@ fn lists_beyond_the_limits_are_refused_and_pieces_stay_within_them() {
         |count: u32, frequency: u32| (0..count).map(|i| Posting { id: i * 60_000, frequency }).collect::<Vec<_>>();
     let mut out = vec![1];
     let unsorted = [Posting { id: 2, frequency: 1 }, Posting { id: 2, frequency: 1 }];
-    assert!(encode(&[], &mut out).is_err() && encode(&unsorted, &mut out).is_err());
+    assert!(encode(&[], None, &mut out).is_err() && encode(&unsorted, None, &mut out).is_err());
     let large = many(60_000, 70_000);
-    assert!(encode(&large, &mut out).is_err());
+    assert!(encode(&large, None, &mut out).is_err());
     assert_eq!(out, [1], "nothing is appended on an error");
 
     let mut rest = &large[..];
     while !rest.is_empty() {
-        let (piece, after) = rest.split_at(piece_postings(rest));
+        let (piece, after) = rest.split_at(piece_postings(rest, false));
         assert!(!piece.is_empty());
         let bytes = encoded(piece);
         assert!(bytes.len() <= LEAF_RAW_BYTES && (after.is_empty() || bytes.len() > LEAF_RAW_BYTES - 700));
         rest = after;
     }
     let dense: Vec<_> = (0..70_000).map(|id| Posting { id, frequency: 1 }).collect();
-    assert_eq!(piece_postings(&dense), LIST_POSTINGS);
-    assert_eq!(piece_postings(&dense[..100]), 100);
-    assert_eq!(piece_postings(&[]), 0);
+    assert_eq!(piece_postings(&dense, false), LIST_POSTINGS);
+    assert_eq!(piece_postings(&dense[..100], true), 100);
+    assert_eq!(piece_postings(&[], false), 0);
 }
 
 fn pieces() -> Vec<Piece> {
@@ -156,6 +187,7 @@ fn pieces() -> Vec<Piece> {
         first_id,
         last_id,
         count,
+        bound: None,
         reference: Reference { offset: 20_480 + 16 * n, stored_bytes: 40_000, kind: BlockKind::Postings, checksum: 77 },
     };
     vec![piece(3, 90_000, 60_000, 1), piece(90_001, 90_001, 1, 5000), piece(100_000, u32::MAX, 65_536, 9_000_000)]

@@ -1,6 +1,6 @@
 //! The value of a term in the dictionary: its list, or where its pieces are.
 
-use super::{FORM_PIECES, LIST_POSTINGS, PostingList, put_varint};
+use super::{Bound, FORM_BOUNDED_PIECES, FORM_PIECES, LIST_POSTINGS, PostingList, put_varint};
 use crate::FormatError;
 use crate::block::{BlockKind, Reference};
 use crate::bytes::Reader;
@@ -18,6 +18,8 @@ pub struct Piece {
     pub last_id: u32,
     /// Its postings.
     pub count: u32,
+    /// What none of its postings exceeds, where it is a list with bounds.
+    pub bound: Option<Bound>,
     /// Its block, of the kind [`BlockKind::Postings`].
     pub reference: Reference,
 }
@@ -26,6 +28,11 @@ impl Piece {
     /// Compares a piece that was read with what is said of it here.
     pub fn check(&self, list: &PostingList<'_>) -> Result<(), FormatError> {
         let got = (list.first_id(), list.last_id(), list.len());
+        if self.bound.is_some() != list.is_bounded() && !(self.bound.is_some() && list.len() <= super::PLAIN_POSTINGS) {
+            let name = |bounded| if bounded { "with bounds" } else { "without bounds" };
+            let expected = format!("a list {}", name(self.bound.is_some()));
+            return Err(FormatError::new(STRUCTURE, 0, expected, format_args!("one {}", name(list.is_bounded()))));
+        }
         if got == (self.first_id, self.last_id, self.count as usize) {
             return Ok(());
         }
@@ -45,11 +52,13 @@ pub enum PostingValue<'a> {
 }
 
 impl<'a> PostingValue<'a> {
-    /// Reads a value; a first byte of 0 says that it is in pieces, any other is a list's own.
+    /// Reads a value; the first byte says whether it is in pieces, any other is a list's own.
     pub fn decode(bytes: &'a [u8]) -> Result<Self, FormatError> {
-        if bytes.first() != Some(&FORM_PIECES) {
-            return PostingList::decode(bytes).map(Self::Inline);
-        }
+        let bounded = match bytes.first() {
+            Some(&FORM_PIECES) => false,
+            Some(&FORM_BOUNDED_PIECES) => true,
+            _ => return PostingList::decode(bytes).map(Self::Inline),
+        };
         let mut reader = Reader::new(STRUCTURE, bytes);
         reader.u8()?;
         let mut pieces = Vec::new();
@@ -61,19 +70,24 @@ impl<'a> PostingValue<'a> {
             let last_id = first_id.checked_add(span).ok_or_else(|| reader.fail("an id of 32 bits", "a greater one"))?;
             let count = reader.varint32()?;
             check_count(span, count).ok_or_else(|| reader.fail("1 to 65536 postings, with room for them", count))?;
+            let bound = match bounded {
+                true => Some(Bound::from_bytes([reader.u8()?, reader.u8()?])),
+                false => None,
+            };
             let reference = Reference::decode(&mut reader, BlockKind::Postings)?;
-            pieces.push(Piece { first_id, last_id, count, reference });
+            pieces.push(Piece { first_id, last_id, count, bound, reference });
             next = u64::from(last_id).saturating_add(1);
         }
         Ok(Self::Pieces(pieces))
     }
 
     /// Appends the value of a term in pieces; that of a term with one list is [the list](super::encode). Fails, and
-    /// appends nothing, where there are no pieces, they are out of order, overlap or cannot hold their counts, refer to
-    /// other blocks than postings, or the value would be over [`LEAF_RAW_BYTES`].
+    /// appends nothing, where there are no pieces, they are out of order, overlap or cannot hold their counts, some have
+    /// bounds and some not, refer to other blocks than postings, or the value would be over [`LEAF_RAW_BYTES`].
     pub fn encode_pieces(pieces: &[Piece], out: &mut Vec<u8>) -> Result<(), FormatError> {
         let start = out.len();
-        let mut encoded = vec![FORM_PIECES];
+        let bounded = pieces.first().is_some_and(|piece| piece.bound.is_some());
+        let mut encoded = vec![if bounded { FORM_BOUNDED_PIECES } else { FORM_PIECES }];
         let mut next = 0u64;
         for (i, piece) in pieces.iter().enumerate() {
             let fail = |expected| Err(FormatError::new(STRUCTURE, start, expected, format_args!("piece {i}")));
@@ -89,7 +103,13 @@ impl<'a> PostingValue<'a> {
             }
             put_varint(&mut encoded, gap);
             put_varint(&mut encoded, u64::from(span));
+            if piece.bound.is_some() != bounded {
+                return fail("bounds in all pieces or in none");
+            }
             put_varint(&mut encoded, u64::from(piece.count));
+            if let Some(bound) = piece.bound {
+                encoded.extend_from_slice(&bound.bytes());
+            }
             piece.reference.encode(&mut encoded);
             next = u64::from(piece.last_id).saturating_add(1);
         }

@@ -1,0 +1,232 @@
+//! The hot paths as small workloads whose instructions are counted.
+//!
+//! A workload has a part that prepares and a part that is counted: the latter runs inside [`measured`], the one function
+//! that the counting is switched on for. Files are built before, by a process that is not counted. What a workload does
+//! is the same in every run, but for the order of hash maps, which the standard library seeds by chance: it moves a count
+//! by less than one per cent.
+
+use crate::corpus::{COMMON, Corpus, Shape, document_id};
+use crate::{Random, Result, engine};
+use plica::format::postings::{Posting, PostingList, encode};
+use plica::records::RecordQuery;
+use plica::{Index, Query, Writer};
+use std::hint::black_box;
+use std::path::Path;
+
+/// All workloads: a name, and what is counted.
+pub const ALL: [(&str, &str); 12] = [
+    ("bm25-or", "top 10 of any of 2 to 4 common terms, 5,000 chunks, 20 questions, warm"),
+    ("bm25-and", "top 10 of all of the same terms"),
+    ("document", "fused search of a document of 1,000 chunks, 20 questions, warm"),
+    ("alias", "alias to chunks, 200 aliases, warm"),
+    ("record", "records of an entity, 100 entities, warm"),
+    ("open", "open, and a snapshot, 20 times"),
+    ("append", "one chunk appended and committed, 20 times"),
+    ("tokenize", "tokens of 1 MiB"),
+    ("chunk", "chunks of 1 MiB of paragraphs"),
+    ("chunk-unbroken", "chunks of 1 MiB without a line break"),
+    ("postings", "decode a list of 10,000 postings, 10 times"),
+    ("import", "JSON lines of 1,000 chunks imported"),
+];
+
+/// Chunks of the file that is searched.
+const CHUNKS: usize = 5000;
+
+/// What is counted. The name is what callgrind is told.
+#[inline(never)]
+pub fn measured<T>(work: impl FnOnce() -> T) -> T {
+    black_box(work())
+}
+
+fn corpus() -> Corpus {
+    Corpus::zipf(Shape { words: 100, vocabulary: 50_000, ..Shape::new(CHUNKS) })
+}
+
+/// Builds the files that the workloads need.
+pub fn prepare(folder: &Path) -> Result<()> {
+    let corpus = corpus();
+    let path = folder.join("searched.plica");
+    engine::bulk(&path, &corpus, engine::Channels::All, &mut Default::default())?;
+    std::fs::copy(&path, folder.join("appended.plica"))?;
+    let chunks: Vec<_> = (0..).map(|at| corpus.chunk(at)).scan(0, taken).collect();
+    std::fs::write(folder.join("text"), chunks.join("\n\n"))?;
+    let mut lines = Vec::new();
+    corpus.lines(0, &mut lines)?;
+    std::fs::write(folder.join("lines"), lines)?;
+    let terms: Vec<String> = corpus.questions(COMMON, 20).iter().map(|terms| terms.join(" ")).collect();
+    std::fs::write(folder.join("questions"), terms.join("\n"))?;
+    records(&folder.join("records.plica"))
+}
+
+/// Chunks up to 1 MiB.
+fn taken<'a>(bytes: &mut usize, chunk: std::borrow::Cow<'a, str>) -> Option<std::borrow::Cow<'a, str>> {
+    *bytes += chunk.len();
+    (*bytes <= 1 << 20).then_some(chunk)
+}
+
+fn records(path: &Path) -> Result<()> {
+    let mut writer = Writer::create(path, &engine::options())?;
+    writer.add_document("book", "", "")?;
+    for at in 0..100 {
+        writer.append_chunk("book", &plica::NewChunk::text(&format!("Passage {at} of the book.")))?;
+    }
+    writer.publish("book")?;
+    for at in 0..5000u32 {
+        let record = plica::ingest::RecordUpdate {
+            entity: format!("Person {}", crate::word(at % 500)),
+            label: format!("{}_of", crate::word(at % 37)),
+            value: crate::word(at),
+            ..Default::default()
+        };
+        writer.add_record("book", &record, &[at % 100])?;
+    }
+    writer.commit()?;
+    Ok(())
+}
+
+/// Runs one workload over prepared files. `false` where the library cannot do it yet.
+pub fn run(name: &str, folder: &Path) -> Result<bool> {
+    match name {
+        "bm25-or" => return search(folder, false),
+        "bm25-and" => return search(folder, true),
+        "document" => document(folder)?,
+        "alias" => alias(folder)?,
+        "record" => record(folder)?,
+        "open" => open(folder)?,
+        "append" => append(folder)?,
+        "tokenize" => tokenize(folder)?,
+        "chunk" => chunk(folder, false)?,
+        "chunk-unbroken" => chunk(folder, true)?,
+        "postings" => postings()?,
+        "import" => import(folder)?,
+        _ => return Err(format!("there is no workload {name:?}").into()),
+    }
+    Ok(true)
+}
+
+fn questions(folder: &Path) -> Result<Vec<Vec<String>>> {
+    let lines = std::fs::read_to_string(folder.join("questions"))?;
+    Ok(lines.lines().map(|line| line.split(' ').map(str::to_owned).collect()).collect())
+}
+
+fn search(folder: &Path, all: bool) -> Result<bool> {
+    let (corpus, questions) = (corpus(), questions(folder)?);
+    let snapshot = engine::open(&folder.join("searched.plica"))?;
+    let ask = || -> Result<bool> {
+        let mut can = true;
+        for terms in &questions {
+            can &= engine::plica_top10(&snapshot, &corpus, terms, all)?.is_some();
+        }
+        Ok(can)
+    };
+    Ok(ask()? && measured(ask)?)
+}
+
+fn document(folder: &Path) -> Result<()> {
+    let snapshot = engine::open(&folder.join("searched.plica"))?;
+    let queries: Vec<Query> =
+        questions(folder)?.iter().map(|terms| Query::new(terms.join(" ")).document(document_id(2))).collect();
+    let ask = || queries.iter().try_for_each(|query| snapshot.search(query).map(|answer| drop(black_box(answer))));
+    ask()?;
+    Ok(measured(ask)?)
+}
+
+fn alias(folder: &Path) -> Result<()> {
+    let snapshot = engine::open(&folder.join("searched.plica"))?;
+    let (id, given) = (document_id(1), corpus().entities(1, 1000));
+    let aliases: Vec<&str> = given.iter().take(200).map(|given| given.entity.aliases[0].as_str()).collect();
+    let ask = || aliases.iter().try_for_each(|alias| engine::chunks_of_alias(&snapshot, &id, alias).map(|_| ()));
+    ask()?;
+    measured(ask)
+}
+
+fn record(folder: &Path) -> Result<()> {
+    let snapshot = engine::open(&folder.join("records.plica"))?;
+    let queries: Vec<RecordQuery> =
+        (0..100).map(|at| RecordQuery::new().entity(format!("Person {}", crate::word(at * 5)))).collect();
+    let ask = || queries.iter().try_for_each(|query| snapshot.look_up(query).map(|found| drop(black_box(found))));
+    ask()?;
+    Ok(measured(ask)?)
+}
+
+fn open(folder: &Path) -> Result<()> {
+    let path = folder.join("searched.plica");
+    let ask = || (0..20).try_for_each(|_| Index::open(&path).map(|index| drop(black_box(index.snapshot()))));
+    ask()?;
+    Ok(measured(ask)?)
+}
+
+fn append(folder: &Path) -> Result<()> {
+    let mut writer = Writer::open_with(folder.join("appended.plica"), &engine::options())?;
+    let (corpus, mut random) = (corpus(), Random::new(5));
+    let texts: Vec<_> = (0..21).map(|at| corpus.chunk(CHUNKS + at).into_owned()).collect();
+    let mut add = |texts: &[String]| {
+        texts.iter().try_for_each(|text| {
+            engine::append(&mut writer, 4, text, &mut random)?;
+            writer.commit().map(|_| ())
+        })
+    };
+    add(&texts[..1])?;
+    Ok(measured(|| add(&texts[1..]))?)
+}
+
+fn tokenize(folder: &Path) -> Result<()> {
+    let text = std::fs::read_to_string(folder.join("text"))?;
+    measured(|| {
+        let mut count = 0u64;
+        plica::text::for_each_token(&text, |token| count += token.len() as u64);
+        black_box(count);
+    });
+    Ok(())
+}
+
+fn chunk(folder: &Path, unbroken: bool) -> Result<()> {
+    let mut text = std::fs::read_to_string(folder.join("text"))?;
+    if unbroken {
+        text = text.replace("\n\n", " ");
+    }
+    measured(|| black_box(plica::text::Chunker::new(250).chunks(&text).count()));
+    Ok(())
+}
+
+/// Awaits nothing, but follows the list's encoding: the one place here that calls it.
+fn postings() -> Result<()> {
+    let mut random = Random::new(9);
+    let mut id = 0;
+    let list: Vec<Posting> = (0..10_000)
+        .map(|_| {
+            id += 1 + random.zipf(30);
+            Posting { id, frequency: 1 + random.zipf(4) }
+        })
+        .collect();
+    let mut bytes = Vec::new();
+    encode(&list, &mut bytes)?;
+    let mut out = Vec::with_capacity(list.len());
+    measured(|| {
+        (0..10).try_for_each(|_| {
+            out.clear();
+            PostingList::decode(&bytes)?.read_into(0, u32::MAX, &mut out)
+        })
+    })?;
+    if out != list { Err("the list came back as another".into()) } else { Ok(()) }
+}
+
+fn import(folder: &Path) -> Result<()> {
+    let lines = std::fs::read(folder.join("lines"))?;
+    let path = folder.join("imported.plica");
+    crate::row::remove(&path)?;
+    measured(|| engine::import(&path, lines.as_slice(), &mut Default::default()))
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_workload_runs() {
+        let folder = tempfile::tempdir().unwrap();
+        super::prepare(folder.path()).unwrap();
+        for (name, _) in super::ALL {
+            let ran = super::run(name, folder.path()).unwrap();
+            assert!(ran || name == "bm25-and", "{name}");
+        }
+    }
+}
