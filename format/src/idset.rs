@@ -13,6 +13,8 @@ use crate::bytes::{Reader, put_varint};
 pub const SMALL_IDS: usize = 16;
 /// First byte of a set written as a roaring bitmap.
 const FORM_ROARING: u8 = 17;
+/// First byte of a set that replaces what older segments say, where it is not added to that; the set follows.
+const FORM_REPLACING: u8 = 18;
 /// Name of the structure in errors.
 const STRUCTURE: &str = "id set";
 
@@ -75,6 +77,21 @@ pub fn encode(values: &[u16], out: &mut Vec<u8>) -> Result<(), FormatError> {
         out.extend(words.iter().flat_map(|word| word.to_le_bytes()));
     }
     Ok(())
+}
+
+/// Appends a set that replaces what older segments say; as [`encode`] otherwise.
+pub fn encode_replacing(values: &[u16], out: &mut Vec<u8>) -> Result<(), FormatError> {
+    let start = out.len();
+    out.push(FORM_REPLACING);
+    encode(values, out).inspect_err(|_| out.truncate(start))
+}
+
+/// Reads what a segment says of a set: its members, and whether they replace what older segments say.
+pub fn decode_update(bytes: &[u8]) -> Result<(bool, Vec<u16>), FormatError> {
+    match bytes.split_first() {
+        Some((&FORM_REPLACING, set)) => Ok((true, decode(set)?)),
+        _ => Ok((false, decode(bytes)?)),
+    }
 }
 
 /// Reads a set: its members, strictly ascending. Whatever is accepted is what [`encode`] writes for those members.

@@ -7,14 +7,15 @@
 //! | kind | key after the kind byte | value | same key in two segments |
 //! |---|---|---|---|
 //! | [`DOCUMENT`] | document u32 | [`crate::document`] head | the newer |
-//! | [`DOCUMENT_ID`] | id | document, a varint | the newer |
+//! | [`DOCUMENT_ID`] | id | document, a varint | the newer, while it stands |
+//! | [`REPLACEMENT`] | id | the document that is to take its place, a varint | the newer, while it stands |
 //! | [`CHUNK_PLACES`] | chunk / 256, u32 | [`crate::chunk`] places | rows by chunk |
 //! | [`CHUNK_TEXTS`] | chunk / 32, u32 | [`crate::chunk`] texts | rows by chunk |
 //! | [`EXTERNAL_ID`] | id, 0, document u32 | chunk, a varint | the newer |
 //! | [`CHUNK_ENTITIES`] | chunk u32, entity / 65,536 u16 | [`crate::idset`] | union |
 //! | [`ENTITY_PART`] | entity u32, part u32 | [`crate::entity`] part | the newer |
 //! | [`ENTITY_ROWS`] | entity / 64, u32 | [`crate::entity`] rows | rows by entity, the newer |
-//! | [`ENTITY_NAME`] | scope u32, key | entity, a varint | the newer |
+//! | [`ENTITY_NAME`] | scope u32, key | entity, a varint | the newer, while it stands |
 //! | [`ENTITY_ALIAS`] | scope u32, key, 0, entity / 65,536 u16 | [`crate::idset`] | union |
 //! | [`ENTITY_CHUNKS`] | entity u32, chunk / 65,536 u16 | [`crate::idset`] | union |
 //! | [`DOCUMENT_ENTITIES`] | document u32, entity / 65,536 u16 | [`crate::idset`] | union |
@@ -32,6 +33,8 @@
 pub const DOCUMENT: u8 = 0x10;
 /// Document number, by id.
 pub const DOCUMENT_ID: u8 = 0x11;
+/// Number of a staged document that takes the place of the one with this id when it is complete.
+pub const REPLACEMENT: u8 = 0x12;
 /// Document, ordinal and token count of each chunk.
 pub const CHUNK_PLACES: u8 = 0x20;
 /// Text, source span and external id of each chunk.
@@ -144,7 +147,7 @@ impl Field {
 pub enum Merge {
     /// The newest stands.
     Newest,
-    /// Union of id sets.
+    /// Union of id sets, from the newest one on that replaces what is older.
     Union,
     /// Rows of [`CHUNK_PLACES`].
     Places,
@@ -163,7 +166,8 @@ pub enum Merge {
 /// The merge rule of a key, or `None` where its kind byte is unknown.
 pub fn merge_rule(key: &[u8]) -> Option<Merge> {
     Some(match *key.first()? {
-        DOCUMENT | DOCUMENT_ID | EXTERNAL_ID | ENTITY_PART | ENTITY_NAME => Merge::Newest,
+        DOCUMENT | EXTERNAL_ID | ENTITY_PART => Merge::Newest,
+        DOCUMENT_ID | REPLACEMENT | ENTITY_NAME => Merge::Standing,
         OUTLINE | CATEGORY | SUBJECT_NAME | PAGE_SUMMARY => Merge::Newest,
         CHUNK_ENTITIES | ENTITY_ALIAS | ENTITY_CHUNKS | DOCUMENT_ENTITIES | ENTITY_DESCRIPTION => Merge::Union,
         CHUNK_PLACES => Merge::Places,

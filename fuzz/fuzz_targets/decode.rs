@@ -7,7 +7,9 @@ use plica_format::block::BlockHeader;
 use plica_format::bytes::Reader;
 use plica_format::commit::Commit;
 use plica_format::document::{DocumentHead, Information};
-use plica_format::entity::{Part, decode_rows, decode_summary_rows, encode_rows, encode_summary_rows};
+use plica_format::entity::{
+    decode_part, decode_rows, decode_summary_rows, encode_part, encode_rows, encode_summary_rows,
+};
 use plica_format::fold::{Expected, FoldPage};
 use plica_format::key::{self, RecordKey};
 use plica_format::leaf::Leaf;
@@ -72,9 +74,9 @@ fuzz_target!(|data: &[u8]| {
             }
         }
         11 => {
-            if let Ok(part) = Part::decode(bytes) {
+            if let Ok(part) = decode_part(bytes) {
                 let mut again = Vec::new();
-                part.encode(&mut again);
+                encode_part(&part, &mut again);
                 assert_eq!(again, bytes);
             }
         }

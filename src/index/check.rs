@@ -5,12 +5,13 @@ use super::snapshot::Snapshot;
 use super::view::inconsistent;
 use crate::search::Limits;
 use crate::{Error, Result};
-use plica_format::document::DocumentHead;
+use plica_format::document::{DocumentHead, DocumentState};
 use plica_format::fold::Children;
-use plica_format::key::{self, Field};
+use plica_format::key::{self, Field, INDEX_SCOPE};
 use plica_format::limits::FIRST_BLOCK_OFFSET;
 use plica_format::page::MemoryScope;
 use plica_format::state::Totals;
+use std::ops::ControlFlow;
 
 /// Something that is not as it must be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,6 +100,8 @@ impl Snapshot {
             }
             Err(error) => report.note(error)?,
         }
+        let result = self.check_replacements(&mut report);
+        report.note_result(result)?;
         let result = self.check_memory(&mut totals, limits, &mut report);
         report.note_result(result)?;
         let result = self.check_text_postings(limits, &mut report);
@@ -218,15 +221,42 @@ impl Snapshot {
         Ok(())
     }
 
+    /// That what is to replace a document is staged, under the same id.
+    fn check_replacements(&self, report: &mut Report) -> Result<()> {
+        self.view().dictionary.each_newest(&[key::REPLACEMENT], b"", |found, value| {
+            let id = String::from_utf8_lossy(found.get(1..).unwrap_or_default());
+            if !value.is_empty() {
+                let number = self.view().replacement_number(&id)?.unwrap_or(u32::MAX);
+                let head = self.head_of(number)?;
+                if head.id != id || head.state != DocumentState::Staged {
+                    report.note(inconsistent(format!("document {number} is to replace {id:?}, and is not staged")))?;
+                }
+            }
+            Ok(ControlFlow::Continue(()))
+        })
+    }
+
     /// The records: parts, token counts, names, and links in both directions.
     fn check_memory(&self, totals: &mut Totals, limits: &Limits, report: &mut Report) -> Result<()> {
         let mut findings = Vec::new();
         let mut entities = 0;
         self.each_row(|row| {
             limits.check()?;
+            if row.scope != INDEX_SCOPE && self.head_of(row.scope)?.state == DocumentState::Removed {
+                return Ok(());
+            }
             entities += 1;
             let wrong = |detail: String| inconsistent(format!("entity {}: {detail}", row.entity));
-            let parts = self.view().parts(row)?;
+            let mut parts = Vec::new();
+            for number in 0..row.parts {
+                let part = self.view().part(row.entity, number)?;
+                for description in part.iter().flat_map(|part| &part.descriptions) {
+                    if !self.view().notes_description(row.entity, number, description)? {
+                        findings.push(wrong(format!("a description of part {number} is not noted: {description:?}")));
+                    }
+                }
+                parts.extend(part);
+            }
             let mut tokens = [0u32; 3];
             let mut count = |at: usize, text: &str| {
                 crate::text::for_each_token(text, |_: &str| {
@@ -235,12 +265,7 @@ impl Snapshot {
                     }
                 });
             };
-            for (number, part) in (0u32..).zip(&parts) {
-                for description in &part.descriptions {
-                    if !self.view().notes_description(row.entity, number, description)? {
-                        findings.push(wrong(format!("a description of part {number} is not noted: {description:?}")));
-                    }
-                }
+            for part in &parts {
                 count(0, &part.name);
                 part.aliases.iter().for_each(|alias| count(1, alias));
                 part.descriptions.iter().for_each(|description| count(2, description));

@@ -18,6 +18,8 @@ pub(crate) struct Delta {
     pub(super) values: BTreeMap<Vec<u8>, Vec<u8>>,
     /// Id sets, by their key without the piece number.
     pub(super) sets: BTreeMap<Vec<u8>, BTreeSet<u32>>,
+    /// Sets of which what the segments say no longer counts, with the numbers of the pieces that segments have.
+    pub(super) replaced: BTreeMap<Vec<u8>, BTreeSet<u16>>,
     /// Postings of each field: by term, then by id.
     pub(super) postings: [HashMap<Box<str>, BTreeMap<u32, u32>>; 5],
     /// Places of new chunks.
@@ -74,6 +76,13 @@ impl Delta {
                 self.sets.insert(set, BTreeSet::from([id]));
             }
         }
+    }
+
+    /// Puts the set `ids` in the place of `before`, which the segments and this delta have.
+    pub(crate) fn replace(&mut self, set: Vec<u8>, before: &[u32], ids: BTreeSet<u32>) {
+        self.bytes += set.len() + ENTRY_BYTES + 16 * ids.len() + 2 * before.len();
+        self.replaced.entry(set.clone()).or_default().extend(before.iter().map(|id| (id >> 16) as u16));
+        self.sets.insert(set, ids);
     }
 
     /// Sets the frequency of a term in a unit; 0 takes the term away.

@@ -63,8 +63,17 @@ pub(super) fn check_length(what: &'static str, text: &str, limit: usize) -> Resu
 }
 
 impl Writer {
-    /// The number of a document that was not removed.
+    /// The number that an id means to this writer: of the document that is to take the place of the one with this id,
+    /// while this writer works on that; else of the one with this id.
     pub(super) fn known(&self, id: &str) -> Result<Option<u32>> {
+        match self.replacing.get(id) {
+            Some(&number) => Ok(Some(number)),
+            None => self.standing(id),
+        }
+    }
+
+    /// The number of a document that was not removed.
+    pub(super) fn standing(&self, id: &str) -> Result<Option<u32>> {
         let Some(number) = self.view().document_number(id)? else { return Ok(None) };
         Ok((self.head_of(number)?.state != DocumentState::Removed).then_some(number))
     }
@@ -111,6 +120,14 @@ impl Writer {
         if self.known(id)?.is_some() {
             return Err(Error::invalid(format!("there is a document {id:?} already; append to it, or use another id")));
         }
+        let number = self.stage(id)?;
+        self.delta.put(key::named(key::DOCUMENT_ID, id.as_bytes()), varint(number));
+        // The head is read by number before the first flush writes it.
+        self.describe(id, title, metadata)
+    }
+
+    /// Makes a staged document without chunks, under the next number.
+    pub(super) fn stage(&mut self, id: &str) -> Result<u32> {
         let number = self.state.documents;
         self.state.documents = number.checked_add(1).filter(|&next| next < key::INDEX_SCOPE).ok_or(Error::Limit {
             what: "the number of documents",
@@ -122,9 +139,7 @@ impl Writer {
         let open = OpenDocument { head, tail, counted: Default::default(), recent: Vec::new(), dirty: true };
         self.open.insert(number, open);
         self.state.staged += 1;
-        self.delta.put(key::named(key::DOCUMENT_ID, id.as_bytes()), varint(number));
-        // The head is read by number before the first flush writes it.
-        self.describe(id, title, metadata)
+        Ok(number)
     }
 
     /// Sets title and metadata of a document.
@@ -153,9 +168,17 @@ impl Writer {
         self.refresh_dictionary()
     }
 
-    /// Lets readers see a document from the next commit on.
+    /// Lets readers see a document from the next commit on; of one that is being replaced, the new one instead of the old
+    /// one.
     pub fn publish(&mut self, id: &str) -> Result<()> {
-        let number = self.number(id)?;
+        match self.replacing.get(id) {
+            Some(&number) => self.swap(id, number),
+            None => self.show(self.number(id)?),
+        }
+    }
+
+    /// Makes a staged document live.
+    pub(super) fn show(&mut self, number: u32) -> Result<()> {
         let open = self.open_document(number)?;
         if open.head.state == DocumentState::Staged {
             open.head.state = DocumentState::Live;
@@ -176,7 +199,7 @@ impl Writer {
 
     /// Chunks in the index, those of documents that are not published included.
     pub fn chunks(&self) -> u64 {
-        u64::from(self.state.chunks)
+        self.chunks
     }
 
     /// Whether there are documents that are not published.
@@ -216,6 +239,7 @@ impl Writer {
         let new = self.state.chunks;
         self.state.chunks =
             next.ok_or(Error::Limit { what: "the number of chunks", limit: u64::from(u32::MAX), got: 1 << 32 })?;
+        self.chunks += 1;
 
         let tokens = self.post_text(Field::Text, new, &[chunk.title, chunk.text]);
         let offset = self.texts.raw.len() as u32;

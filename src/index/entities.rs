@@ -2,12 +2,13 @@
 
 use super::open::not_found;
 use super::snapshot::Snapshot;
-use super::view::inconsistent;
+use super::view::{damaged_value, inconsistent};
 use crate::dictionary::MergeCursor;
 use crate::{Error, Result};
 use plica_format::document::{DocumentHead, DocumentState};
 use plica_format::entity::EntityRow;
 use plica_format::key::{self, INDEX_SCOPE, ROWS_A_BLOCK};
+use std::ops::ControlFlow;
 
 /// A record of the entity memory.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,17 +64,25 @@ impl Snapshot {
         Ok(found)
     }
 
-    /// Hands every record to `sink`, in the order of creation; with `document` only those of its memory, or, of an
-    /// index-wide memory, those linked to it.
+    /// Hands every record to `sink`, in the order of creation, where each document has a memory of its own by document in
+    /// the order of first appearance; with `document` only those of its memory, or, of an index-wide memory, those linked
+    /// to it.
     pub fn entities(&self, document: Option<&str>, mut sink: impl FnMut(Entity) -> Result<()>) -> Result<()> {
         match document {
             Some(document) => {
                 let head = self.head(document)?;
                 self.each_row_of(&head, |row| sink(self.entity_of(row)?))
             }
-            None => self.each_row(|row| {
-                let live = row.scope == INDEX_SCOPE || self.is_live(row.scope)?;
-                if live { sink(self.entity_of(row)?) } else { Ok(()) }
+            None if self.parameters().memory == plica_format::page::MemoryScope::Index => {
+                self.each_row(|row| sink(self.entity_of(row)?))
+            }
+            None => self.view().dictionary.each_newest(&[key::DOCUMENT], b"", |found, value| {
+                let number = key::first_number(found).unwrap_or_default();
+                let head = DocumentHead::decode(number, value).map_err(damaged_value(key::DOCUMENT))?;
+                if head.state == DocumentState::Live {
+                    self.each_row_of(&head, |row| sink(self.entity_of(row)?))?;
+                }
+                Ok(ControlFlow::Continue(()))
             }),
         }
     }
@@ -111,10 +120,6 @@ impl Snapshot {
             }
         }
         Ok(())
-    }
-
-    fn is_live(&self, document: u32) -> Result<bool> {
-        Ok(self.view().head(document)?.is_some_and(|head| head.state == DocumentState::Live))
     }
 
     /// A record without its document and chunks.

@@ -13,6 +13,7 @@ use plica_format::key::{self, Field, PLACES_A_BLOCK, ROWS_A_BLOCK, TEXTS_A_BLOCK
 use plica_format::limits::INLINE_VALUE_BYTES;
 use plica_format::postings::{self, Bound, Piece, Posting, PostingValue};
 use plica_format::state::Segment;
+use std::collections::BTreeSet;
 
 /// Writes all that is in memory; afterwards the segment is the newest of the state.
 pub(super) fn flush(writer: &mut Writer) -> Result<()> {
@@ -43,6 +44,7 @@ pub(super) fn flush(writer: &mut Writer) -> Result<()> {
     for kind in [
         key::DOCUMENT,
         key::DOCUMENT_ID,
+        key::REPLACEMENT,
         key::CHUNK_PLACES,
         key::CHUNK_TEXTS,
         key::EXTERNAL_ID,
@@ -61,7 +63,7 @@ pub(super) fn flush(writer: &mut Writer) -> Result<()> {
             segment.push(store, key, &stored)
         };
         match key::merge_rule(&[kind]) {
-            Some(key::Merge::Newest) => {
+            Some(key::Merge::Newest | key::Merge::Standing) => {
                 for (key, value) in delta.values.range(vec![kind]..vec![kind + 1]) {
                     push(store, key, value)?;
                 }
@@ -70,21 +72,24 @@ pub(super) fn flush(writer: &mut Writer) -> Result<()> {
                 let sets = delta.sets.range(vec![kind]..vec![kind + 1]);
                 let mut pieces: Vec<(Vec<u8>, Vec<u16>)> = Vec::new();
                 for (set, ids) in sets {
-                    for &id in ids {
-                        let high = (id >> 16) as u16;
-                        let low = id as u16;
-                        let mut key = set.clone();
-                        key.extend_from_slice(&high.to_be_bytes());
-                        match pieces.last_mut() {
-                            Some((last, lows)) if *last == key => lows.push(low),
-                            _ => pieces.push((key, vec![low])),
-                        }
-                    }
+                    split_set(set, ids.iter().copied(), &mut pieces);
                 }
+                // Pieces that replace what is older, and those that are empty now.
+                let mut replaced = BTreeSet::new();
+                for (set, numbers) in delta.replaced.range(vec![kind]..vec![kind + 1]) {
+                    replaced.extend(numbers.iter().map(|&piece| piece_key(set, piece)));
+                }
+                let written: BTreeSet<&Vec<u8>> = pieces.iter().map(|(key, _)| key).collect();
+                let emptied: Vec<_> = replaced.iter().filter(|key| !written.contains(key)).cloned().collect();
+                pieces.extend(emptied.into_iter().map(|key| (key, Vec::new())));
                 pieces.sort();
                 for (key, lows) in pieces {
                     let mut value = Vec::new();
-                    idset::encode(&lows, &mut value).map_err(Error::encoding)?;
+                    match replaced.contains(&key) {
+                        true => idset::encode_replacing(&lows, &mut value),
+                        false => idset::encode(&lows, &mut value),
+                    }
+                    .map_err(Error::encoding)?;
                     push(store, &key, &value)?;
                 }
             }
@@ -121,10 +126,10 @@ pub(super) fn flush(writer: &mut Writer) -> Result<()> {
                     push(store, &block_key(kind, rows.first().map(|r| r.unit), ROWS_A_BLOCK), &value)?;
                 }
             }
-            Some(key::Merge::Postings | key::Merge::Standing) | None => {}
+            Some(key::Merge::Postings) | None => {}
         }
     }
-    let older = View { dictionary: &writer.dictionary, delta: None, state: &writer.state };
+    let older = View::over(&writer.dictionary, &writer.state, writer.parameters.fanout);
     let places = &delta.places;
     let lengths = |chunk: u32| match places.get(&chunk) {
         Some(place) => Ok(place.tokens),
@@ -155,8 +160,27 @@ pub(super) fn flush(writer: &mut Writer) -> Result<()> {
     Ok(())
 }
 
+/// Key of a piece of a set.
+pub(super) fn piece_key(set: &[u8], piece: u16) -> Vec<u8> {
+    let mut key = set.to_vec();
+    key.extend_from_slice(&piece.to_be_bytes());
+    key
+}
+
+/// Appends the pieces of a set, whose ids ascend, with their keys.
+pub(super) fn split_set(set: &[u8], ids: impl Iterator<Item = u32>, pieces: &mut Vec<(Vec<u8>, Vec<u16>)>) {
+    let start = pieces.len();
+    for id in ids {
+        let (high, low) = ((id >> 16) as u16, id as u16);
+        match pieces.get_mut(start..).and_then(<[_]>::last_mut) {
+            Some((last, lows)) if key::piece(last) == Some(high) => lows.push(low),
+            _ => pieces.push((piece_key(set, high), vec![low])),
+        }
+    }
+}
+
 /// The level that a fresh segment of this size has: as deep as if it had been merged from commits of a few KiB.
-fn level_of(bytes: u64) -> u8 {
+pub(super) fn level_of(bytes: u64) -> u8 {
     let mut level = 0;
     let mut size = 64 << 10;
     while bytes > size {

@@ -6,7 +6,7 @@
 //! first kind that is given stays.
 
 use super::documents::{check_length, count_terms, varint};
-use super::parts::Addition;
+use super::parts::New;
 use super::quote::{Quoter, Quotes};
 use super::writer::Writer;
 use crate::ingest::{EntityUpdate, HistoryUnit, Recalled};
@@ -105,7 +105,7 @@ impl Writer {
         let tokens = self.post_text(Field::Name, entity, &[name]);
         self.delta.put(key::entity_name(scope, &crate::text::key(name)), varint(entity));
         self.delta.put_entity_row(EntityRow { entity, scope, parts: 0, kind_part: 0, tokens: [tokens, 0, 0] });
-        self.put_part(entity, &Addition { document, name, ..Addition::default() }, None)?;
+        self.put_part(entity, &New { document, name, ..New::default() }, None)?;
         if scope == INDEX_SCOPE {
             self.state.totals.entities += 1;
             if let Some(total) = self.state.totals.entity_tokens.first_mut() {
@@ -136,7 +136,7 @@ impl Writer {
     ) -> Result<bool> {
         let row = self.view().entity_row(entity)?;
         let scope = row.scope;
-        let mut part = Addition { document, ..Addition::default() };
+        let mut part = New { document, ..New::default() };
         let mut seen = BTreeSet::new();
         for alias in std::iter::once(&given.name).chain(&given.aliases) {
             let alias_key = crate::text::key(alias);
@@ -286,21 +286,22 @@ impl Writer {
             fits
         };
         for part in 0..row.parts {
-            let part = self.shown_part(entity, part)?;
-            if !part.name.is_empty() {
-                take(&part.name);
-                shown.name.clone_from(&part.name);
-            }
-            if shown.kind.is_empty() {
-                shown.kind.clone_from(&part.kind);
-            }
-            let aliases = part.aliases.iter().map(|text| (true, text));
-            for (is_alias, text) in aliases.chain(part.descriptions.iter().map(|text| (false, text))) {
-                if !take(text) {
-                    return Ok(shown);
+            for part in self.shown_part(entity, part)?.iter() {
+                if !part.name.is_empty() {
+                    take(&part.name);
+                    shown.name.clone_from(&part.name);
                 }
-                let list = if is_alias { &mut shown.aliases } else { &mut shown.descriptions };
-                list.push(text.clone());
+                if shown.kind.is_empty() {
+                    shown.kind.clone_from(&part.kind);
+                }
+                let aliases = part.aliases.iter().map(|text| (true, text));
+                for (is_alias, text) in aliases.chain(part.descriptions.iter().map(|text| (false, text))) {
+                    if !take(text) {
+                        return Ok(shown);
+                    }
+                    let list = if is_alias { &mut shown.aliases } else { &mut shown.descriptions };
+                    list.push(text.clone());
+                }
             }
         }
         Ok(shown)

@@ -124,7 +124,7 @@ fn run(writer: &mut Writer, plan: &Plan, allowed: u64) -> Result<()> {
     let mut stopped = None;
     let mut taken = 0u64;
     let state = writer.state.clone();
-    let view = View { dictionary: &dictionary, delta: None, state: &state };
+    let view = View::over(&dictionary, &state, writer.parameters.fanout);
     let lengths = Lengths::default();
     let length = |chunk: u32| lengths.of(view, chunk);
     while let Some(key) = cursor.key() {
@@ -191,7 +191,7 @@ fn merge_values(
     if rule == Merge::Standing {
         return Ok(values.pop().filter(|value| !(oldest && value.is_empty())));
     }
-    if values.len() == 1 && rule != Merge::Postings || rule == Merge::Newest {
+    if values.len() == 1 && !matches!(rule, Merge::Postings | Merge::Union) || rule == Merge::Newest {
         return Ok(values.pop());
     }
     let block = key::first_number(key).unwrap_or_default();
@@ -200,10 +200,24 @@ fn merge_values(
         Merge::Newest | Merge::Standing => {}
         Merge::Union => {
             let mut ids = BTreeSet::new();
+            let mut replacing = false;
             for value in &values {
-                ids.extend(idset::decode(value).map_err(&damaged)?);
+                let (replaces, new) = idset::decode_update(value).map_err(&damaged)?;
+                if replaces {
+                    ids.clear();
+                    replacing = true;
+                }
+                ids.extend(new);
             }
-            idset::encode(&ids.into_iter().collect::<Vec<_>>(), &mut out).map_err(damaged)?;
+            let ids: Vec<u16> = ids.into_iter().collect();
+            if oldest && ids.is_empty() {
+                return Ok(None);
+            }
+            match replacing && !oldest {
+                true => idset::encode_replacing(&ids, &mut out),
+                false => idset::encode(&ids, &mut out),
+            }
+            .map_err(damaged)?;
         }
         Merge::Places => {
             let rows = rows(&values, |value| decode_places(block, value), |row| row.chunk).map_err(damaged)?;
@@ -228,18 +242,40 @@ fn merge_values(
                 let value = PostingValue::decode(value).map_err(&damaged)?;
                 read_postings(dictionary, &value, 0, u32::MAX, &mut postings)?;
             }
-            newest_of_each(&mut postings);
+            let is_text = Field::of_key(key).is_some_and(|(field, _)| field == Field::Text);
+            match is_text {
+                true => annihilate(&mut postings),
+                false => newest_of_each(&mut postings),
+            }
             if oldest {
                 postings.retain(|posting| posting.frequency > 0);
             }
             if postings.is_empty() {
                 return Ok(None);
             }
-            let is_text = Field::of_key(key).is_some_and(|(field, _)| field == Field::Text);
             out = encode_postings(store, &postings, is_text.then_some(length))?;
         }
     }
     Ok(Some(out))
+}
+
+/// Sorts postings of texts and drops each that met its tombstone, together with that. A chunk has one posting of a term
+/// ever, and at most one tombstone takes it back; so the postings of a term less its tombstones, summed over the segments,
+/// are the chunks that have it.
+fn annihilate(postings: &mut Vec<Posting>) {
+    postings.sort_by_key(|posting| posting.id);
+    let mut kept = 0;
+    let mut at = 0;
+    while let Some(&posting) = postings.get(at) {
+        let same = postings[at..].iter().take_while(|other| other.id == posting.id).count();
+        let is_met = same > 1 && postings[at..at + same].iter().any(|other| other.frequency == 0);
+        if !is_met {
+            postings[kept] = posting;
+            kept += 1;
+        }
+        at += same;
+    }
+    postings.truncate(kept);
 }
 
 /// The rows of several values, the newest of each id, ascending.

@@ -45,6 +45,13 @@ fn slot(text: &[u8], at: usize) -> Option<usize> {
     Some((mixed.wrapping_mul(0xd6e8_feb8_6659_fd93) >> (u64::BITS - TABLE_BITS)) as usize)
 }
 
+/// Whether what stands at `at`, in a text that begins at `start`, may begin a sentence: what follows a space, and a
+/// letter or figure that follows anything else.
+fn begins_word(text: &[u8], start: usize, at: usize) -> bool {
+    let (Some(&before), Some(&byte)) = (text.get(at.wrapping_sub(1)), text.get(at)) else { return at == start };
+    at == start || before == b' ' || byte.is_ascii_alphanumeric() && !before.is_ascii_alphanumeric()
+}
+
 impl Quoter {
     /// Of chunks of one document: ordinals and texts.
     pub(super) fn new<'t>(chunks: impl IntoIterator<Item = (u32, &'t str)>) -> Self {
@@ -77,7 +84,7 @@ impl Quoter {
         self.sources.push(Source { ordinal, end });
         let bytes = self.squeezed.as_bytes();
         for at in start..end.saturating_sub(LEAST_BYTES - 1) {
-            if at > start && bytes.get(at - 1) != Some(&b' ') {
+            if !begins_word(bytes, start, at) {
                 continue;
             }
             let Some(head) = slot(bytes, at).and_then(|slot| self.table.get_mut(slot)) else { continue };
@@ -100,8 +107,10 @@ impl Quoter {
                 own = at;
                 continue;
             }
-            // On to the next word.
-            at = text.get(at..).and_then(|rest| rest.find(' ')).map_or(text.len(), |space| at + space + 1);
+            at += 1;
+            while at < text.len() && !begins_word(text.as_bytes(), 0, at) {
+                at += 1;
+            }
         }
         if let Some(literal) = text.get(own..).filter(|literal| !literal.is_empty()) {
             pieces.push(Piece::Literal(literal.to_owned()));

@@ -6,15 +6,15 @@ use crate::dictionary::{MergeCursor, load_value, value_block};
 use crate::{Error, Result};
 use plica_format::block::{BlockKind, Reference};
 use plica_format::chunk::decode_texts;
-use plica_format::document::DocumentHead;
+use plica_format::document::{DocumentHead, DocumentState};
 use plica_format::fold::{Children, Expected, FoldPage, cover, open_pages};
 use plica_format::key;
 use plica_format::leaf::Leaf;
 use plica_format::postings::PostingValue;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 impl Snapshot {
-    /// Blocks that this commit reaches, by offset. Every page, leaf and value is read and checked on the way; where one
+    /// Blocks that this commit reaches, by offset; of documents that were removed, only what shares a block with others. Every page, leaf and value is read and checked on the way; where one
     /// is damaged, `damage` is told and the walk goes on with the next.
     pub(crate) fn reachable(&self, mut damage: impl FnMut(Error) -> Result<()>) -> Result<BTreeMap<u64, Reference>> {
         let mut found = BTreeMap::new();
@@ -78,6 +78,8 @@ impl Snapshot {
     ) -> Result<()> {
         let dictionary = self.view().dictionary;
         let mut cursor = MergeCursor::new(dictionary, &dictionary.segments, &[])?;
+        // Heads come before all that is looked at by document.
+        let mut removed: HashSet<u32> = HashSet::new();
         while let Some(key) = cursor.key() {
             let kind = key.first().copied().unwrap_or_default();
             let mut newest: Option<Vec<u8>> = None;
@@ -96,7 +98,11 @@ impl Snapshot {
                         Some(key::Merge::Texts) => {
                             let block = key::last_number(&key).unwrap_or_default();
                             let rows = decode_texts(block, value).map_err(damaged_value(kind))?;
-                            found.extend(rows.iter().map(|row| (row.block.offset, row.block)));
+                            for row in rows {
+                                if removed.is_empty() || !removed.contains(&self.view().place(row.chunk)?.document) {
+                                    found.insert(row.block.offset, row.block);
+                                }
+                            }
                         }
                         Some(_) => newest = Some(value.to_vec()),
                     }
@@ -110,8 +116,8 @@ impl Snapshot {
             if let Some(error) = failed {
                 damage(error)?;
             }
-            if kind == key::OUTLINE && newest.is_some() {
-                let number = key::last_number(&key).unwrap_or_default();
+            let number = key::last_number(&key).unwrap_or_default();
+            if kind == key::OUTLINE && newest.is_some() && !removed.contains(&number) {
                 let reached = match self.view().outline(number)? {
                     Some(outline) => outline.each_reference(&mut |page| {
                         found.insert(page.offset, page);
@@ -125,10 +131,13 @@ impl Snapshot {
             if kind == key::DOCUMENT
                 && let Some(value) = newest
             {
-                let number = key::last_number(&key).unwrap_or_default();
-                let reached = DocumentHead::decode(number, &value)
-                    .map_err(damaged_value(kind))
-                    .and_then(|head| self.reach_tree(&head, found));
+                let reached = DocumentHead::decode(number, &value).map_err(damaged_value(kind)).and_then(|head| {
+                    if head.state == DocumentState::Removed {
+                        removed.insert(number);
+                        return Ok(());
+                    }
+                    self.reach_tree(&head, found)
+                });
                 if let Err(error) = reached {
                     damage(error)?;
                 }

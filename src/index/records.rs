@@ -257,7 +257,11 @@ impl Writer {
 
     /// Takes a record away; gives its row.
     fn take_record(&mut self, document: u32, record: &RecordUpdate) -> Result<Option<Vec<u8>>> {
-        let key = Symbols::of(&row_of(record)).key(document).row();
+        self.take_row(document, Symbols::of(&row_of(record)).key(document).row())
+    }
+
+    /// Takes the record with this key away; gives its row.
+    pub(super) fn take_row(&mut self, document: u32, key: Vec<u8>) -> Result<Option<Vec<u8>>> {
         let Some(value) = self.view().record_value(&key)? else { return Ok(None) };
         let symbols = Symbols::of(&RecordRow::decode(&value).map_err(super::view::damaged_value(key::RECORD))?);
         for leading in symbols.leading(document) {

@@ -185,13 +185,20 @@ impl Snapshot {
         Ok(Arc::clone(self.inner.ordered.get_or_init(|| numbers)))
     }
 
-    /// The head of a document by number. It is kept for the next time.
+    /// The head of a document by number. It is kept for the next time. A number that was given and has no head is that of
+    /// a document that was removed before the last vacuum.
     pub(crate) fn head_of(&self, number: u32) -> Result<Arc<DocumentHead>> {
         if let Some(head) = self.inner.heads.read().get(&number) {
             return Ok(Arc::clone(head));
         }
-        let head = self.view().head(number)?;
-        let head = Arc::new(head.ok_or_else(|| inconsistent(format!("the head of document {number} is missing")))?);
+        let head = match self.view().head(number)? {
+            Some(head) => head,
+            None if number < self.inner.state.documents => {
+                DocumentHead { state: DocumentState::Removed, ..DocumentHead::new(number, String::new()) }
+            }
+            None => return Err(inconsistent(format!("the head of document {number} is missing"))),
+        };
+        let head = Arc::new(head);
         let mut heads = self.inner.heads.write();
         if heads.len() >= KEPT_HEADS {
             heads.clear();
@@ -311,7 +318,7 @@ impl Snapshot {
         let name = format!("{}#{}", head.id, place.ordinal);
         let mut entities = Vec::new();
         for entity in view.set(&key::numbered(key::CHUNK_ENTITIES, chunk))? {
-            entities.push(view.stored_part(entity, 0)?.name);
+            entities.push(view.name_of(entity)?);
         }
         Ok(Chunk {
             id: row.external_id.clone().unwrap_or_else(|| name.clone()),

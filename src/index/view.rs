@@ -51,7 +51,17 @@ fn number(bytes: &[u8]) -> Result<u32, FormatError> {
     Ok(value)
 }
 
+/// Reads one varint that is a whole value, or nothing where the key is gone.
+fn standing_number(bytes: &[u8]) -> Result<Option<u32>, FormatError> {
+    if bytes.is_empty() { Ok(None) } else { number(bytes).map(Some) }
+}
+
 impl<'a> View<'a> {
+    /// What segments hold, and nothing else.
+    pub(super) fn over(dictionary: &'a Dictionary, state: &'a IndexState, fanout: u8) -> Self {
+        Self { dictionary, delta: None, state, fanout, unwritten: None }
+    }
+
     /// The newest value of `key`.
     pub(crate) fn newest<T>(&self, key: &[u8], decode: impl Fn(&[u8]) -> Result<T, FormatError>) -> Result<Option<T>> {
         let kind = key.first().copied().unwrap_or_default();
@@ -89,7 +99,12 @@ impl<'a> View<'a> {
 
     /// The number of the document with this id.
     pub(crate) fn document_number(&self, id: &str) -> Result<Option<u32>> {
-        self.newest(&key::named(key::DOCUMENT_ID, id.as_bytes()), number)
+        Ok(self.newest(&key::named(key::DOCUMENT_ID, id.as_bytes()), standing_number)?.flatten())
+    }
+
+    /// The number of the staged document that is to take the place of the one with this id.
+    pub(crate) fn replacement_number(&self, id: &str) -> Result<Option<u32>> {
+        Ok(self.newest(&key::named(key::REPLACEMENT, id.as_bytes()), standing_number)?.flatten())
     }
 
     /// The long title and metadata of a document.
@@ -104,7 +119,7 @@ impl<'a> View<'a> {
 
     /// The entity with this name in a scope.
     pub(crate) fn entity_by_name(&self, scope: u32, name_key: &str) -> Result<Option<u32>> {
-        self.newest(&key::entity_name(scope, name_key), number)
+        Ok(self.newest(&key::entity_name(scope, name_key), standing_number)?.flatten())
     }
 
     /// The chunks with this external id, with their documents.
@@ -148,9 +163,11 @@ impl<'a> View<'a> {
         let mut take = |piece: u16, value: &[u8]| {
             sources += 1;
             let high = u32::from(piece) << 16;
-            found.extend(
-                idset::decode(value).map_err(damaged_value(kind))?.into_iter().map(|low| high | u32::from(low)),
-            );
+            let (replaces, lows) = idset::decode_update(value).map_err(damaged_value(kind))?;
+            if replaces {
+                found.retain(|&id: &u32| id >> 16 != u32::from(piece));
+            }
+            found.extend(lows.into_iter().map(|low| high | u32::from(low)));
             Ok(())
         };
         // A look-up of each piece that there can be costs less than a scan, as long as they are few.
@@ -170,6 +187,9 @@ impl<'a> View<'a> {
             })?;
         }
         let new = self.delta.and_then(|delta| delta.sets.get(prefix));
+        if self.delta.is_some_and(|delta| delta.replaced.contains_key(prefix)) {
+            found.clear();
+        }
         if sources > 1 || new.is_some() {
             found.extend(new.into_iter().flatten());
             found.sort_unstable();
@@ -195,7 +215,7 @@ impl<'a> View<'a> {
     }
 
     /// The rows of a column in the blocks of ids from `from` to `to`, segment by segment, oldest first.
-    fn rows<T>(
+    pub(super) fn rows<T>(
         &self,
         kind: u8,
         rows_a_block: u32,
@@ -286,7 +306,8 @@ impl<'a> View<'a> {
         }
     }
 
-    /// Rows of the entities from `from` to `to`, ascending, the newest of each.
+    /// Rows of the entities from `from` to `to`, ascending, the newest of each. A row without parts says that the record
+    /// is gone.
     pub(crate) fn entity_rows(&self, from: u32, to: u32) -> Result<Vec<EntityRow>> {
         let mut out: std::collections::BTreeMap<u32, EntityRow> = Default::default();
         self.rows(key::ENTITY_ROWS, ROWS_A_BLOCK, (from, to), decode_rows, |row| {
@@ -295,7 +316,7 @@ impl<'a> View<'a> {
         if let Some(delta) = self.delta {
             out.extend(delta.entity_rows.range(from..=to).map(|(&entity, row)| (entity, *row)));
         }
-        Ok(out.into_values().filter(|row| (from..=to).contains(&row.entity)).collect())
+        Ok(out.into_values().filter(|row| (from..=to).contains(&row.entity) && row.parts > 0).collect())
     }
 
     /// The row of an entity.

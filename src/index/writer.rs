@@ -16,7 +16,7 @@ use crate::store::{self, Head, StoreWriter};
 use crate::{Error, Result};
 use plica_format::block::Reference;
 use plica_format::document::{DocumentHead, DocumentState};
-use plica_format::key::INDEX_SCOPE;
+use plica_format::key::{self, INDEX_SCOPE};
 use plica_format::page::Parameters;
 use plica_format::state::{IndexState, Totals};
 use std::collections::{BTreeMap, HashMap};
@@ -76,6 +76,10 @@ pub struct Writer {
     /// Outlines with changes that are not written.
     pub(super) outlines: BTreeMap<u32, super::outline::PendingOutline>,
     pub(super) summarizer: super::outline::Summarizer,
+    /// Ids that mean the staged replacement of their document to this writer, with its number.
+    pub(super) replacing: BTreeMap<String, u32>,
+    /// Chunks of documents that were not removed.
+    pub(super) chunks: u64,
     pub(super) dictionary: Dictionary,
     pub(super) cache: Arc<PageCache>,
     /// Bytes that a commit may merge, where a test wants fewer.
@@ -85,7 +89,7 @@ pub struct Writer {
     /// File end after the last commit, to know what a commit wrote.
     committed_end: u64,
     /// Parts of records that were shown to a model, for the next time.
-    pub(super) shown: HashMap<(u32, u32), Arc<Part>>,
+    pub(super) shown: HashMap<(u32, u32), Arc<[Part]>>,
     /// The dictionary that the store compresses with.
     pub(super) compresses_with: Option<Reference>,
 }
@@ -134,7 +138,7 @@ impl Writer {
             memory: parameters.memory,
             ..options.clone()
         };
-        Ok(Self {
+        let mut writer = Self {
             store,
             parameters,
             options,
@@ -144,6 +148,8 @@ impl Writer {
             open: BTreeMap::new(),
             outlines: BTreeMap::new(),
             summarizer: super::outline::Summarizer::default(),
+            replacing: BTreeMap::new(),
+            chunks: 0,
             dictionary,
             cache,
             #[cfg(test)]
@@ -152,7 +158,37 @@ impl Writer {
             committed_end,
             shown: HashMap::new(),
             compresses_with: None,
-        })
+        };
+        writer.chunks = writer.count_chunks()?;
+        Ok(writer)
+    }
+
+    /// Chunks of the documents that were not removed, as of the last commit.
+    fn count_chunks(&self) -> Result<u64> {
+        let state = &self.state;
+        if state.totals.documents + u64::from(state.staged) == u64::from(state.documents) {
+            return Ok(u64::from(state.chunks));
+        }
+        let mut chunks = state.totals.chunks;
+        if state.staged > 0 {
+            // Every document is under its id, but for those that are to replace one.
+            let mut numbers = std::collections::BTreeSet::new();
+            for kind in [key::DOCUMENT_ID, key::REPLACEMENT] {
+                self.dictionary.each_newest(&[kind], b"", |key, _| {
+                    let id = std::str::from_utf8(key.get(1..).unwrap_or_default()).unwrap_or_default();
+                    let view = self.view();
+                    let number =
+                        if kind == key::DOCUMENT_ID { view.document_number(id)? } else { view.replacement_number(id)? };
+                    numbers.extend(number);
+                    Ok(std::ops::ControlFlow::Continue(()))
+                })?;
+            }
+            for number in numbers {
+                let head = self.head_of(number)?;
+                chunks += if head.state == DocumentState::Staged { u64::from(head.chunks) } else { 0 };
+            }
+        }
+        Ok(chunks)
     }
 
     /// What opening found and did.
@@ -241,11 +277,14 @@ impl Writer {
         self.texts = TextBuffer::default();
         self.open.clear();
         self.outlines.clear();
+        self.replacing.clear();
         self.shown.clear();
         let head = self.store.head().clone();
         self.state = decode_state(&head)?;
         self.follow_dictionary()?;
-        self.refresh_dictionary()
+        self.refresh_dictionary()?;
+        self.chunks = self.count_chunks()?;
+        Ok(())
     }
 
     /// Writes what is in memory as a segment that the next commit will publish.

@@ -42,6 +42,11 @@ pub enum Built {
         /// Its chunks.
         chunks: u32,
     },
+    /// It was known with another text; the new one has taken its place.
+    Replaced {
+        /// Its chunks.
+        chunks: u32,
+    },
     /// Its text had grown; the rest was read.
     Extended {
         /// Chunks that were added.
@@ -69,6 +74,7 @@ pub struct Reader<'a> {
     commit_chunks: Option<u32>,
     threads: usize,
     again: bool,
+    replace: bool,
     chunking: Chunking,
     cancel: Option<&'a AtomicBool>,
     acknowledge: Box<dyn FnMut(Acknowledged) + 'a>,
@@ -88,6 +94,14 @@ impl std::fmt::Debug for Reader<'_> {
     }
 }
 
+/// What a build found of a document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Start {
+    New,
+    Known,
+    Replacing,
+}
+
 /// A document that is being read.
 struct Reading<'a> {
     source: Source<'a>,
@@ -104,6 +118,7 @@ impl<'a> Reader<'a> {
             commit_chunks: None,
             threads: 1,
             again: false,
+            replace: false,
             chunking: Chunking::Sentences,
             cancel: None,
             acknowledge: Box::new(|_| ()),
@@ -132,6 +147,14 @@ impl<'a> Reader<'a> {
     /// was not completed as it is.
     pub fn again(&mut self, again: bool) -> &mut Self {
         self.again = again;
+        self
+    }
+
+    /// Lets [`Reader::build`] put a text in the place of a document that is known with another one, instead of refusing
+    /// it. Readers see the old one until the new one is complete, and then, with one commit, the new one. The outline and
+    /// the records of the old one go with it. A replacement that was interrupted goes on where its last commit was.
+    pub fn replace(mut self, replace: bool) -> Self {
+        self.replace = replace;
         self
     }
 
@@ -171,7 +194,7 @@ impl<'a> Reader<'a> {
     /// left alone. A build that was interrupted goes on where its last commit was.
     ///
     /// # Errors
-    /// [`Error::Invalid`] where a document is known with another text.
+    /// [`Error::Invalid`] where a document is known with another text, unless [`Reader::replace`] was set.
     pub fn build_all(&mut self, writer: &mut Writer, sources: &[Source<'_>]) -> Result<Vec<Built>> {
         if writer.options().memory == MemoryScope::Index && sources.len() > 1 {
             let mut built = Vec::new();
@@ -181,11 +204,11 @@ impl<'a> Reader<'a> {
             return Ok(built);
         }
         let mut readings = Vec::new();
-        let mut extends = Vec::new();
+        let mut starts = Vec::new();
         for source in sources {
-            let (at, extended) = self.start(writer, source)?;
+            let (at, start) = self.start(writer, source)?;
             readings.push(Reading { source: *source, at, added: 0 });
-            extends.push(extended);
+            starts.push(start);
         }
         self.read(writer, &mut readings)?;
         for source in sources {
@@ -193,43 +216,56 @@ impl<'a> Reader<'a> {
         }
         self.commit(writer)?;
         let mut built = Vec::new();
-        for (reading, extended) in readings.iter().zip(extends) {
-            built.push(match (extended, reading.added) {
-                (true, 0) => Built::Unchanged,
-                (true, added) => Built::Extended { added },
-                (false, _) => {
-                    let head = writer.head(reading.source.id)?;
-                    Built::New { chunks: head.map_or(0, |head| head.chunks) }
-                }
+        for (reading, start) in readings.iter().zip(starts) {
+            let chunks = writer.head(reading.source.id)?.map_or(0, |head| head.chunks);
+            built.push(match (start, reading.added) {
+                (Start::Known, 0) => Built::Unchanged,
+                (Start::Known, added) => Built::Extended { added },
+                (Start::New, _) => Built::New { chunks },
+                (Start::Replacing, _) => Built::Replaced { chunks },
             });
         }
         Ok(built)
     }
 
-    /// Finds out what is there of a document: where in its text to go on, and whether readers see it already.
-    fn start(&mut self, writer: &mut Writer, source: &Source<'_>) -> Result<(usize, bool)> {
-        if source.text.is_empty() {
-            return Err(Error::invalid(format!("document {:?} is empty; there is nothing to read", source.id)));
+    /// Finds out what is there of a document, and where in its text to go on.
+    fn start(&mut self, writer: &mut Writer, source: &Source<'_>) -> Result<(usize, Start)> {
+        let Source { id, title, metadata, text } = *source;
+        if text.is_empty() {
+            return Err(Error::invalid(format!("document {id:?} is empty; there is nothing to read")));
         }
-        let Some(head) = writer.head(source.id)? else {
-            writer.add_document(source.id, source.title, source.metadata)?;
-            return Ok((0, false));
+        writer.set_replacement_aside(id);
+        let Some(head) = writer.head(id)? else {
+            writer.add_document(id, title, metadata)?;
+            return Ok((0, Start::New));
         };
-        if head.pending.is_some_and(|(_, before)| before < head.chunks) {
+        let is_complete = head.pending.is_none_or(|(_, before)| before == head.chunks);
+        if !is_complete && !self.replace {
             return Err(Error::invalid(format!(
-                "an append to document {:?} is not complete; run it again to complete it, then build",
-                source.id
+                "an append to document {id:?} is not complete; run it again to complete it, then build"
             )));
         }
-        match writer.prefix_of(source.id, source.text)? {
-            Some(at) => Ok((at, head.state == DocumentState::Live)),
-            None => Err(Error::invalid(format!(
-                "document {:?} is in the index with another text ({} bytes; the new one has {}, and does not begin with it); use another id for a changed document",
-                source.id,
-                head.text_bytes,
-                source.text.len()
-            ))),
+        if is_complete && let Some(at) = writer.prefix_of(id, text)? {
+            if self.replace {
+                // One that was begun for another text is wanted no more.
+                writer.discard_replacement(id)?;
+            }
+            return Ok((at, if head.state == DocumentState::Live { Start::Known } else { Start::New }));
         }
+        if !self.replace {
+            return Err(Error::invalid(format!(
+                "document {id:?} is in the index with another text ({} bytes; the new one has {}, and does not begin with it); to put the new one in its place build with --replace, or use another id for it",
+                head.text_bytes,
+                text.len()
+            )));
+        }
+        writer.replace_document(id, title, metadata)?;
+        if let Some(at) = writer.prefix_of(id, text)? {
+            return Ok((at, Start::Replacing));
+        }
+        writer.discard_replacement(id)?;
+        writer.replace_document(id, title, metadata)?;
+        Ok((0, Start::Replacing))
     }
 
     /// Appends text to a document that readers see, and commits it: its tree is extended, nothing is rebuilt. An append

@@ -8,5 +8,6 @@ mod outline;
 mod place;
 mod reading;
 mod records;
+mod removal;
 mod search;
 mod writing;

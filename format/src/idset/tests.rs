@@ -101,3 +101,20 @@ fn members_out_of_order_or_twice_are_refused() {
     assert!(encode(&[1, 1], &mut out).is_err() && encode(&[2, 1], &mut out).is_err());
     assert_eq!(out, [9]);
 }
+
+#[test]
+fn a_set_that_replaces_is_told_from_one_that_adds() {
+    for values in [vec![], vec![7], (0..900).collect::<Vec<u16>>()] {
+        let mut replacing = Vec::new();
+        encode_replacing(&values, &mut replacing).unwrap();
+        assert_eq!(decode_update(&replacing).unwrap(), (true, values.clone()));
+        assert_eq!(decode_update(&encoded(&values)).unwrap(), (false, values));
+        assert!(decode(&replacing).is_err());
+        // Not twice.
+        let twice = [&[FORM_REPLACING], replacing.as_slice()].concat();
+        assert!(decode_update(&twice).is_err());
+    }
+    let mut out = vec![1];
+    assert!(encode_replacing(&[2, 1], &mut out).is_err());
+    assert_eq!(out, [1]);
+}

@@ -42,6 +42,8 @@ pub enum Command {
     Ask(Ask),
     Build(Build),
     Append(Append),
+    Remove(Remove),
+    Vacuum(Vacuum),
     Search(Search),
     Tree(Tree),
     Compile(outline_arguments::Compile),
@@ -89,8 +91,8 @@ pub struct Ask {
 ///
 /// Of a folder, all *.txt, *.md and *.markdown files are taken, in order of their paths; hidden ones are left out. The
 /// id of a document is its file name, within a folder its path from there. A document that the index has already with
-/// the same text is skipped; one that has grown is extended; one that has changed otherwise is an error. A build that
-/// was interrupted goes on where it was when the same command is run again.
+/// the same text is skipped; one that has grown is extended; one that has changed otherwise is an error, or, with
+/// --replace, replaced. A build that was interrupted goes on where it was when the same command is run again.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -115,6 +117,10 @@ pub struct Build {
         hide_possible_values = true
     )]
     pub chunks: ChunksArgument,
+    /// Put a text that has changed in the place of the document that the index has: readers see the old one until the new
+    /// one is complete. Its outline and its records go; `compile` makes them anew
+    #[arg(long)]
+    pub replace: bool,
     #[command(flatten)]
     pub creation: Creation,
     #[command(flatten)]
@@ -160,6 +166,46 @@ pub struct Append {
     #[command(flatten)]
     pub model: ModelArguments,
     /// Print {"commit":n,"chunks":total} as soon as each commit is on the medium, and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Remove documents from an index.
+///
+/// With one commit they are gone from every answer and every statistic. Their bytes stay in the file, and in its earlier
+/// commits, until a vacuum; --erase does that, too.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  plica remove library.plica notes.md
+  plica remove library.plica letters.txt --erase")]
+pub struct Remove {
+    /// The index file
+    pub index: PathBuf,
+    /// Ids of documents; when one is not there, nothing is removed
+    #[arg(required = true, value_name = "DOC")]
+    pub docs: Vec<String>,
+    /// Vacuum the index afterwards, so that nothing of them is left in the file. Copies of the file, and what was exported
+    /// from it, are not reached
+    #[arg(long)]
+    pub erase: bool,
+    /// Print {"commit":n,"chunks":total} when the commit is on the medium, and with --erase what `vacuum --json` prints
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Rewrite an index without what is dead in it: earlier commits, what was removed or written again.
+///
+/// The new file takes the place of the old one when it is complete; readers that have the old one open go on with it. All
+/// answers stay what they were. Earlier commits cannot be shown any more. It needs as much free space as the new file.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  plica vacuum library.plica")]
+pub struct Vacuum {
+    /// The index file
+    pub index: PathBuf,
+    /// Print {"before_bytes":n,"after_bytes":n,"epoch":n}
     #[arg(long)]
     pub json: bool,
 }

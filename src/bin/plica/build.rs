@@ -21,6 +21,7 @@ pub fn build(arguments: &Build) -> Outcome {
     let done = Cell::new(0);
     let mut reader = Reader::new(model(arguments.model.model))
         .chunking(arguments.chunks.into())
+        .replace(arguments.replace)
         .cancel(signals::stop_flag())
         .on_commit(|commit| ledger.acknowledge(commit))
         .on_progress(|_, read, _| progress.at(done.get() + read));
@@ -76,6 +77,7 @@ fn text_of(file: &SourceFile, progress: &Progress) -> Outcome<Option<String>> {
 fn report(out: &mut Output, id: &str, built: Built) -> Outcome {
     let what = match built {
         Built::New { chunks } => counted(u64::from(chunks), "chunk"),
+        Built::Replaced { chunks } => format!("replaced, {}", counted(u64::from(chunks), "chunk")),
         Built::Extended { added } => format!("extended by {}", counted(u64::from(added), "chunk")),
         Built::Unchanged => "unchanged".to_owned(),
     };

@@ -23,11 +23,13 @@ mod passage;
 mod progress;
 mod record_arguments;
 mod records;
+mod remove;
 mod search;
 mod show;
 mod signals;
 mod sources;
 mod stat;
+mod vacuum;
 mod values;
 mod writing;
 
@@ -54,6 +56,8 @@ fn run(command: &Command) -> Outcome {
         Command::Ask(arguments) => ask::ask(arguments),
         Command::Build(arguments) => build::build(arguments),
         Command::Append(arguments) => build::append(arguments),
+        Command::Remove(arguments) => remove::remove(arguments),
+        Command::Vacuum(arguments) => vacuum::vacuum(arguments),
         Command::Search(arguments) => search::search(arguments),
         Command::Tree(arguments) => show::tree(arguments),
         Command::Compile(arguments) => compile::compile(arguments),

@@ -2,9 +2,10 @@
 
 use std::io::Write;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 
 /// Set when the command is to stop.
-static STOP: AtomicBool = AtomicBool::new(false);
+static STOP: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// From now on the first Ctrl-C (or termination signal) sets the flag that is given back, and the second ends the
 /// process at once; either way the index is sound. Commands that only read leave signals as they are.
@@ -17,6 +18,12 @@ pub fn stop_flag() -> &'static AtomicBool {
         let _ = writeln!(std::io::stderr(), "plica: stopping where it is safe; press Ctrl-C again to end at once");
     });
     &STOP
+}
+
+/// As [`stop_flag`], for limits that hold their flag.
+pub fn shared_stop_flag() -> Arc<AtomicBool> {
+    stop_flag();
+    Arc::clone(&STOP)
 }
 
 /// Asks the work to stop, as Ctrl-C does.

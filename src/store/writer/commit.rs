@@ -101,7 +101,6 @@ impl StoreWriter {
     /// # Errors
     ///
     /// [`Error::Io`]; readers then find out by the path.
-    #[cfg(test)]
     pub(crate) fn mark_superseded(&mut self) -> Result<()> {
         self.demand_usable()?;
         let newest = FIRST_OF_PAIR[1] + (1 - self.older[1]);

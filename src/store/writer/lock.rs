@@ -85,6 +85,29 @@ impl LockedFile {
         }
     }
 
+    /// Creates the file at `path`, which nobody else may read yet, and locks it. What a dead process left there goes.
+    pub(super) fn create_beside(path: PathBuf) -> Result<Self> {
+        let action = "create";
+        match std::fs::symlink_metadata(&path) {
+            Ok(metadata) => {
+                if metadata.is_file()
+                    && let Ok(left) = OpenOptions::new().read(true).write(true).open(&path)
+                {
+                    drop(Self::lock(left, path.clone(), LOCK_PATIENCE)?);
+                }
+                std::fs::remove_file(&path).map_err(Error::io("remove", Some(&path)))?;
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => return Err(Error::io(action, Some(&path))(error)),
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let file = options.open(&path).map_err(Error::io(action, Some(&path)))?;
+        Self::lock(file, path, LOCK_PATIENCE)
+    }
+
     /// Takes the lock, trying for a while.
     fn lock(file: File, path: PathBuf, busy_timeout: Duration) -> Result<Self> {
         let started = Instant::now();
@@ -126,7 +149,7 @@ impl Drop for LockedFile {
 }
 
 /// The directory that a path lies in.
-fn parent(path: &Path) -> &Path {
+pub(super) fn parent(path: &Path) -> &Path {
     match path.parent() {
         Some(directory) if !directory.as_os_str().is_empty() => directory,
         _ => Path::new("."),

@@ -5,12 +5,13 @@
 //! that is not committed is cut off again by [`StoreWriter::rollback`], by dropping the writer, or by the next one.
 //!
 //! * `append.rs`: blocks and the buffer; `commit.rs`: the protocol and its failures; `recovery.rs`: what opening
-//!   does; `lock.rs`: one writer at a time.
+//!   does; `lock.rs`: one writer at a time; `replace.rs`: a new file in the place of this one.
 
 mod append;
 mod commit;
 mod lock;
 mod recovery;
+mod replace;
 
 use super::blocks::Blocks;
 use super::codec::PayloadCompressor;

@@ -135,7 +135,7 @@ impl StoreWriter {
     }
 
     /// A writer at `head`.
-    fn assemble(
+    pub(super) fn assemble(
         medium: Arc<dyn Medium>,
         locked: Option<LockedFile>,
         page: FilePage,

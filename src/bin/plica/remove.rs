@@ -1,0 +1,47 @@
+//! `plica remove`: documents are taken out of an index.
+
+use crate::arguments::Remove;
+use crate::failure::{Failure, Outcome};
+use crate::opening::explain;
+use crate::output::{Output, visible};
+use crate::vacuum;
+use crate::writing::Ledger;
+use plica::Writer;
+use plica::ingest::Acknowledged;
+use std::cell::RefCell;
+
+/// Removes documents with one commit.
+pub fn remove(arguments: &Remove) -> Outcome {
+    let mut writer = Writer::open(&arguments.index).map_err(|error| explain(&arguments.index, error))?;
+    for doc in &arguments.docs {
+        if writer.is_published(doc)?.is_none() {
+            return Err(Failure::message(format!(
+                "no document {doc:?} in {}; nothing was removed",
+                arguments.index.display()
+            )));
+        }
+    }
+    let out = RefCell::new(Output::new());
+    let ledger = Ledger::new(&out, arguments.json);
+    for doc in &arguments.docs {
+        // One that is named twice is gone by now.
+        if writer.is_published(doc)?.is_some() {
+            writer.remove_document(doc)?;
+        }
+    }
+    let commit = writer.commit()?;
+    ledger.acknowledge(Acknowledged { commit, chunks: writer.chunks() });
+    ledger.settle(Ok(()))?;
+    let mut out = out.borrow_mut();
+    if !arguments.json {
+        for doc in &arguments.docs {
+            out.line(format!("{}: removed", visible(doc)))?;
+        }
+        out.line(format!("{}: commit {commit}", arguments.index.display()))?;
+        out.flush()?;
+    }
+    if arguments.erase {
+        vacuum::run(writer, &arguments.index, arguments.json, &mut out)?;
+    }
+    out.flush()
+}
