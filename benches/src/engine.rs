@@ -8,7 +8,7 @@ use crate::corpus::{Corpus, FANOUT, Given, document_id, summary};
 use crate::{Random, Result};
 use plica::ingest::EntityUpdate;
 use plica::search::Bm25;
-use plica::{Index, NewChunk, Options, Origin, Query, Snapshot, Weights, Writer};
+use plica::{Index, NewChunk, Options, Origin, Snapshot, TextMode, TextQuery, Writer};
 use std::path::{Path, PathBuf};
 
 /// What is written beside the texts.
@@ -130,38 +130,29 @@ pub fn read(path: &Path, sources: &[(String, String)], watch: &mut Stopwatch) ->
 }
 
 /// A vacuumed copy of a file, beside it.
-///
-/// Awaits the library's `vacuum`: until then there is none, and its column stays empty.
-pub fn vacuumed(_path: &Path) -> Result<Option<PathBuf>> {
-    Ok(None)
+pub fn vacuumed(path: &Path) -> Result<Option<PathBuf>> {
+    let copy = path.with_extension("vacuumed.plica");
+    std::fs::copy(path, &copy)?;
+    plica::vacuum(&copy, &plica::VacuumOptions::new())?;
+    Ok(Some(copy))
 }
 
 /// The ten best chunks by text alone: with any of the terms, or with all of them.
-///
-/// Awaits a text search of the library that ranks without fetching the texts, in the modes any and all. Until then this
-/// is the general search, which fetches ten texts and normalises over its pool, and it cannot ask for all terms.
-pub fn plica_top10(snapshot: &Snapshot, corpus: &Corpus, terms: &[String], all: bool) -> Result<Option<Vec<Top>>> {
-    if all {
-        return Ok(None);
-    }
-    let query = Query { weights: Weights::TEXT, bm25: BM25, k: 10, ..Query::new(terms.join(" ")) };
-    let answer = snapshot.search(&query)?;
-    let mut hits = Vec::with_capacity(answer.hits.len());
-    for hit in answer.hits {
+pub fn plica_top10(snapshot: &Snapshot, corpus: &Corpus, terms: &[String], all: bool) -> Result<Vec<Top>> {
+    let mode = if all { TextMode::All } else { TextMode::Any };
+    let query = TextQuery { mode, bm25: BM25, ..TextQuery::new(terms.join(" ")) };
+    let mut hits = Vec::with_capacity(query.k);
+    for hit in snapshot.text_search(&query)? {
         let document: usize = hit.document[1..].parse()?;
         let start = corpus.documents().get(document).ok_or("a hit in a document that is not there")?.start;
         hits.push(Top { chunk: start + hit.ordinal as usize, score: hit.score });
     }
-    Ok(Some(hits))
+    Ok(hits)
 }
 
 /// How many chunks of a document are linked to an alias.
-///
-/// Awaits a call that gives the set of chunks and nothing else. Until then this is `Snapshot::entity`, which also reads
-/// names, aliases and descriptions, and spells the name of every chunk.
 pub fn chunks_of_alias(snapshot: &Snapshot, document: &str, alias: &str) -> Result<u64> {
-    let found = snapshot.entity(alias, Some(document))?;
-    Ok(found.iter().map(|entity| entity.chunks.len() as u64).sum())
+    Ok(snapshot.linked_chunks(document, alias)?.len() as u64)
 }
 
 /// Opens a file and gives what it holds now.

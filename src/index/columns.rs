@@ -229,7 +229,12 @@ impl Snapshot {
                     let Some(place) = entities.place(entity) else { return Ok(()) };
                     let high = u32::from(piece) << 16;
                     let damaged = super::view::damaged_value(key::ENTITY_CHUNKS);
-                    for low in idset::decode(value).map_err(damaged)? {
+                    let (replaces, lows) = idset::decode_update(value).map_err(damaged)?;
+                    if replaces {
+                        let in_piece = |ordinal: u32| columns.chunks.id(ordinal as usize) >> 16 == u32::from(piece);
+                        links.retain(|link| link.0 != place as u32 || !in_piece(link.1));
+                    }
+                    for low in lows {
                         if let Some(ordinal) = columns.chunks.place(high | u32::from(low)) {
                             links.push((place as u32, ordinal as u32));
                         }

@@ -64,6 +64,49 @@ impl Snapshot {
         Ok(found)
     }
 
+    /// Ordinals of the chunks of a document that are linked to a record with this name or alias, ascending; none where
+    /// there is no such record. Of an index-wide memory, records that other documents brought in count, too.
+    pub fn linked_chunks(&self, document: &str, name: &str) -> Result<Vec<u32>> {
+        let head = self.known_head(document)?;
+        let scope = match self.parameters().memory {
+            plica_format::page::MemoryScope::Index => INDEX_SCOPE,
+            plica_format::page::MemoryScope::Document => head.number,
+        };
+        let name_key = crate::text::key(name);
+        let view = self.view();
+        let mut entities = view.set(&key::entity_alias(scope, &name_key))?;
+        entities.extend(view.entity_by_name(scope, &name_key)?);
+        entities.sort_unstable();
+        entities.dedup();
+        let mut chunks = match entities.as_slice() {
+            [] => return Ok(Vec::new()),
+            &[entity] => view.set(&key::numbered(key::ENTITY_CHUNKS, entity))?,
+            several => {
+                let mut chunks = Vec::new();
+                for &entity in several {
+                    chunks.extend(view.set(&key::numbered(key::ENTITY_CHUNKS, entity))?);
+                }
+                chunks.sort_unstable();
+                chunks.dedup();
+                chunks
+            }
+        };
+        chunks.retain(|chunk| (head.first_chunk..=head.last_chunk).contains(chunk));
+        if u64::from(head.last_chunk - head.first_chunk) + 1 == u64::from(head.chunks) {
+            chunks.iter_mut().for_each(|chunk| *chunk -= head.first_chunk);
+            return Ok(chunks);
+        }
+        let mut ordinals = Vec::with_capacity(chunks.len());
+        for chunk in chunks {
+            let place = view.place(chunk)?;
+            if place.document == head.number {
+                ordinals.push(place.ordinal);
+            }
+        }
+        ordinals.sort_unstable();
+        Ok(ordinals)
+    }
+
     /// Hands every record to `sink`, in the order of creation, where each document has a memory of its own by document in
     /// the order of first appearance; with `document` only those of its memory, or, of an index-wide memory, those linked
     /// to it.

@@ -25,6 +25,8 @@ struct Inner {
     dictionary: Dictionary,
     /// Heads that were read, for the next query.
     heads: RwLock<HashMap<u32, Arc<DocumentHead>>>,
+    /// The same by id, of documents that readers see.
+    heads_by_id: RwLock<HashMap<String, Arc<DocumentHead>>>,
     /// Numbers of all documents in the order of their ids, once they were asked for.
     ordered: OnceLock<Arc<[u32]>>,
     /// Lengths of the chunks that searches touched.
@@ -106,8 +108,10 @@ impl Snapshot {
             return Err(inconsistent("a segment lies behind the commit that names it"));
         }
         let dictionary = Dictionary { blocks, segments: segment_views(&state), cache };
-        let (heads, ordered, lengths, columns) = Default::default();
-        Ok(Self { inner: Arc::new(Inner { opened, head, state, dictionary, heads, ordered, lengths, columns }) })
+        let (heads, heads_by_id, ordered, lengths, columns) = Default::default();
+        Ok(Self {
+            inner: Arc::new(Inner { opened, head, state, dictionary, heads, heads_by_id, ordered, lengths, columns }),
+        })
     }
 
     /// The snapshot of a newer commit of the same file.
@@ -228,6 +232,20 @@ impl Snapshot {
         let number = self.view().document_number(id)?.ok_or_else(|| not_found("document", id))?;
         let head = self.view().head(number)?;
         head.filter(|head| head.state == DocumentState::Live).ok_or_else(|| not_found("document", id))
+    }
+
+    /// The head of a document that readers see. It is kept for the next time.
+    pub(crate) fn known_head(&self, id: &str) -> Result<Arc<DocumentHead>> {
+        if let Some(head) = self.inner.heads_by_id.read().get(id) {
+            return Ok(Arc::clone(head));
+        }
+        let head = Arc::new(self.head(id)?);
+        let mut heads = self.inner.heads_by_id.write();
+        if heads.len() >= KEPT_HEADS {
+            heads.clear();
+        }
+        heads.insert(id.to_owned(), Arc::clone(&head));
+        Ok(head)
     }
 
     /// All documents, in the order of their ids.

@@ -29,8 +29,8 @@ impl Resolved {
             Scope::Document(id) => {
                 let mut missing = None;
                 for (file, reading) in readings.iter().enumerate() {
-                    match reading.snapshot.head(id) {
-                        Ok(head) => return Ok(Self::Document(file, Arc::new(head))),
+                    match reading.snapshot.known_head(id) {
+                        Ok(head) => return Ok(Self::Document(file, head)),
                         Err(error @ Error::NotFound { .. }) => missing = Some(error),
                         Err(error) => return Err(error),
                     }
@@ -87,7 +87,7 @@ impl<'a> Reading<'a> {
 
     /// The head of the only document that readers see.
     fn only_document(&self) -> Result<Arc<DocumentHead>> {
-        for number in (0..self.view.state.documents).rev() {
+        for &number in self.snapshot.ordered_documents()?.iter() {
             let head = self.head(number)?;
             if head.state == DocumentState::Live {
                 return Ok(head);

@@ -31,7 +31,7 @@ pub fn rows(run: &Run, table: &mut Table, files: &Files, smallest: Smallest) -> 
             let path = path.to_owned();
             Box::new(move |at| {
                 let snapshot = Index::open(&path)?.snapshot();
-                let hits = if searching { plica_top10(&snapshot, corpus, &questions[at], false)? } else { None };
+                let hits = if searching { Some(plica_top10(&snapshot, corpus, &questions[at], false)?) } else { None };
                 Ok(hits.map_or(snapshot.sequence(), |hits| hits.len() as u64))
             })
         };

@@ -60,9 +60,6 @@ fn row(
             snapshots.push((name, engine::open(path)?));
         }
     }
-    if plica_top10(&snapshots[0].1, corpus, &questions[0], all)?.is_none() {
-        snapshots.clear();
-    }
     let (bulk, merged, fts5) = (Tantivy::open(&files.tantivy)?, Tantivy::open(&files.merged)?, Fts5::open(&files.fts5)?);
     let bitmaps = if all { bitmaps(files, &questions) } else { HashMap::new() };
 
@@ -70,7 +67,7 @@ fn row(
     let questions = &questions;
     for (name, snapshot) in &snapshots {
         names.push((name, Some(engine::segments(snapshot)?)));
-        calls.push(Box::new(move |at| Ok(plica_top10(snapshot, corpus, &questions[at], all)?.map_or(0, |t| t.len() as u64))));
+        calls.push(Box::new(move |at| Ok(plica_top10(snapshot, corpus, &questions[at], all)?.len() as u64)));
     }
     for (name, index) in [("tantivy", &bulk), ("merged", &merged)] {
         names.push((name, Some(index.segments())));
@@ -129,7 +126,7 @@ fn told(what: String, measured: &[Measured], least: f64) -> Row {
 fn overlap(files: &Files, snapshot: &Snapshot, index: &Tantivy, questions: &[Terms], all: bool) -> Result<f64> {
     let (mut same, mut of) = (0, 0);
     for terms in questions {
-        let own = plica_top10(snapshot, &files.corpus, terms, all)?.unwrap_or_default();
+        let own = plica_top10(snapshot, &files.corpus, terms, all)?;
         let own: HashSet<String> = own.iter().map(|top| files.corpus.chunk(top.chunk).into_owned()).collect();
         for (_, at) in index.top10(terms, all)? {
             same += u32::from(own.contains(&index.text(at)?));

@@ -8,6 +8,7 @@ use crate::values::{
 };
 use clap::{ArgAction, Args, Parser, Subcommand};
 use plica::Weights;
+use std::ffi::OsString;
 use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
@@ -210,24 +211,24 @@ pub struct Vacuum {
     pub json: bool,
 }
 
-/// Search an index.
+/// Search an index, or several as one.
 ///
 /// Three channels are fused: the text of chunks, the entity memory (a chunk is found by what its people are called
-/// elsewhere), and summaries. An index of one document is searched as that document.
+/// elsewhere), and summaries. An index of one document is searched as that document. Several indexes give the ranking
+/// that one with all their documents would; they must have no document in common, and no index-wide memory.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   plica search story.plica \"Where did the keeper hide the letters?\" --explain
   plica search library.plica --queries questions.txt --json > answers.jsonl
+  plica search 2024.plica 2025.plica \"Who signed the lease?\"
 
 A line of --queries that starts with { is a JSON object: text is the query, metadata.doc_id the document to ask (it
 beats --doc), and _id comes back in the answer. Any other line is a query as it is.")]
 pub struct Search {
-    /// The index file
-    pub index: PathBuf,
-    /// The query, in plain words
-    #[arg(required_unless_present = "queries", conflicts_with = "queries")]
-    pub query: Option<String>,
+    /// The index file, or several, and then the query in plain words (unless --queries is given)
+    #[arg(value_name = "INDEX|QUERY", required = true, num_args = 1..)]
+    pub operands: Vec<OsString>,
     /// A file of queries, one a line, or - for standard input
     #[arg(long, value_name = "FILE|-")]
     pub queries: Option<PathBuf>,

@@ -56,7 +56,7 @@ pub fn ask(arguments: &Ask) -> Outcome {
     let mut out = Output::new();
     match arguments.json {
         true => out.json(&answer_line(asked.question, Some(&asked.id), &answer))?,
-        false => show(&mut out, &snapshot, asked.question, &answer)?,
+        false => show(&mut out, std::slice::from_ref(&snapshot), asked.question, &answer)?,
     }
     out.flush()
 }

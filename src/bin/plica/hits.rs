@@ -139,7 +139,7 @@ fn explain_line(explanation: &Explanation) -> Explain<'_> {
 }
 
 /// Shows an answer to people, with the reason of each hit where it was explained.
-pub fn show(out: &mut Output, snapshot: &Snapshot, question: &str, answer: &Answer) -> Outcome {
+pub fn show(out: &mut Output, snapshots: &[Snapshot], question: &str, answer: &Answer) -> Outcome {
     let terms = Terms::of(question);
     if answer.hits.is_empty() {
         let why = if answer.total > 0 {
@@ -160,7 +160,7 @@ pub fn show(out: &mut Output, snapshot: &Snapshot, question: &str, answer: &Answ
             out.line(format!("   {}", out.styled(STRONG, &visible(&hit.title))))?;
         }
         let called = match &hit.explanation {
-            Some(explanation) => called_here(snapshot, hit, explanation)?,
+            Some(explanation) => called_here(snapshots, hit, explanation)?,
             None => Vec::new(),
         };
         // What the passage calls those whom the question names is worth showing, too.
@@ -177,7 +177,7 @@ pub fn show(out: &mut Output, snapshot: &Snapshot, question: &str, answer: &Answ
 
 /// For each linked record that is shown, the longest of its names that the passage uses, where it is not the one by
 /// which the record goes.
-fn called_here(snapshot: &Snapshot, hit: &Hit, explanation: &Explanation) -> Outcome<Vec<Option<String>>> {
+fn called_here(snapshots: &[Snapshot], hit: &Hit, explanation: &Explanation) -> Outcome<Vec<Option<String>>> {
     let text = format!(" {} ", plica::text::tokens(&hit.text).join(" "));
     let stands = |name: &String| {
         let tokens = plica::text::tokens(name);
@@ -189,10 +189,15 @@ fn called_here(snapshot: &Snapshot, hit: &Hit, explanation: &Explanation) -> Out
             called.push(None);
             continue;
         }
-        let entities = snapshot.entity(&record.name, Some(&hit.document)).or_else(|error| match error {
-            plica::Error::NotFound { .. } => Ok(Vec::new()),
-            other => Err(other),
-        })?;
+        // The document is in one of the indexes; in the others it is not found.
+        let mut entities = Vec::new();
+        for snapshot in snapshots {
+            match snapshot.entity(&record.name, Some(&hit.document)) {
+                Ok(found) => entities.extend(found),
+                Err(plica::Error::NotFound { .. }) => {}
+                Err(other) => return Err(other.into()),
+            }
+        }
         let names = entities.into_iter().filter(|entity| entity.name == record.name).flat_map(|entity| entity.aliases);
         called.push(names.filter(stands).max_by_key(String::len));
     }

@@ -6,12 +6,12 @@ use crate::hits::{answer_line, show};
 use crate::opening::open;
 use crate::output::{FAINT, Output, STRONG, visible};
 use crate::sources::cannot_read;
-use plica::search::Bm25;
-use plica::{Query, Scope, Snapshot};
+use plica::search::{Bm25, Several};
+use plica::{Query, Scope};
 use serde_json::Value;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 /// Longest line of a file of queries, in bytes.
@@ -27,11 +27,16 @@ struct Asked {
 
 /// Searches.
 pub fn search(arguments: &Search) -> Outcome {
-    let snapshot = open(&arguments.index, &arguments.reading)?;
+    let (files, query) = operands(arguments)?;
+    if files.len() > 1 && arguments.reading.at.is_some() {
+        return Err(Failure::message("--at names a commit of one index; leave it out where several are searched"));
+    }
+    let snapshots = files.iter().map(|file| open(file, &arguments.reading)).collect::<Outcome<Vec<_>>>()?;
+    let several = Several::new(snapshots)?;
     let mut out = Output::new();
-    if let Some(query) = &arguments.query {
-        let asked = Asked { text: query.clone(), doc: arguments.doc.clone(), ..Asked::default() };
-        answer(arguments, &snapshot, &asked, &mut out)?;
+    if let Some(query) = query {
+        let asked = Asked { text: query, doc: arguments.doc.clone(), ..Asked::default() };
+        answer(arguments, &several, &asked, &mut out)?;
         return out.flush();
     }
     let Some(path) = &arguments.queries else { return Ok(()) };
@@ -58,7 +63,7 @@ pub fn search(arguments: &Search) -> Outcome {
             }
             out.line(out.styled(STRONG, &format!("? {}", visible(&asked.text))))?;
         }
-        answer(arguments, &snapshot, &asked, &mut out).map_err(|failure| match failure {
+        answer(arguments, &several, &asked, &mut out).map_err(|failure| match failure {
             Failure::Engine(error) if !error.is_damage() => here(error.to_string()),
             other => other,
         })?;
@@ -68,6 +73,26 @@ pub fn search(arguments: &Search) -> Outcome {
         }
     }
     out.flush()
+}
+
+/// The indexes to search, and the query, which is the last operand unless there is a file of queries.
+fn operands(arguments: &Search) -> Outcome<(Vec<PathBuf>, Option<String>)> {
+    let mut files: Vec<PathBuf> = arguments.operands.iter().map(PathBuf::from).collect();
+    if arguments.queries.is_some() {
+        if let Some(last) = files.last().filter(|last| files.len() > 1 && !last.exists()) {
+            return Err(Failure::message(format!(
+                "there is no index {}; with --queries, all operands are indexes and none is the query",
+                last.display()
+            )));
+        }
+        return Ok((files, None));
+    }
+    if files.len() == 1 {
+        return Err(Failure::message("a query is missing: plica search INDEX… QUERY, or --queries FILE"));
+    }
+    files.pop();
+    let query = arguments.operands.last().and_then(|query| query.to_str()).map(str::to_owned);
+    Ok((files, Some(query.ok_or_else(|| Failure::message("the query is not valid UTF-8"))?)))
 }
 
 /// A line of a file of queries: a JSON object, or the query itself.
@@ -92,7 +117,7 @@ fn read_query(line: &[u8], doc: Option<&str>) -> Result<Asked, String> {
 }
 
 /// Answers one query.
-fn answer(arguments: &Search, snapshot: &Snapshot, asked: &Asked, out: &mut Output) -> Outcome {
+fn answer(arguments: &Search, several: &Several, asked: &Asked, out: &mut Output) -> Outcome {
     let mut query = Query::new(asked.text.clone());
     if let Some(doc) = &asked.doc {
         query.scope = Scope::Document(doc.clone());
@@ -107,7 +132,7 @@ fn answer(arguments: &Search, snapshot: &Snapshot, asked: &Asked, out: &mut Outp
     query.explain = arguments.explain;
     query.filter.clone_from(&arguments.filter);
     let started = Instant::now();
-    let answer = snapshot.search(&query)?;
+    let answer = several.search(&query)?;
     let micros = u64::try_from(started.elapsed().as_micros()).unwrap_or(u64::MAX);
     if arguments.reading.json {
         let mut line = answer_line(&asked.text, asked.doc.as_deref(), &answer);
@@ -115,7 +140,7 @@ fn answer(arguments: &Search, snapshot: &Snapshot, asked: &Asked, out: &mut Outp
         line.micros = arguments.timings.then_some(micros);
         return out.json(&line);
     }
-    show(out, snapshot, &asked.text, &answer)?;
+    show(out, several.snapshots(), &asked.text, &answer)?;
     if arguments.timings {
         out.line(out.styled(FAINT, &format!("{micros} µs")))?;
     }
