@@ -44,11 +44,13 @@ pub enum BlockKind {
     Metadata = 8,
     /// A page of a document's outline ([`crate::outline`]).
     Outline = 9,
+    /// What the payloads of other blocks are compressed with: a zstd dictionary.
+    Dictionary = 10,
 }
 
 impl BlockKind {
     /// All kinds, in the order of their numbers.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Padding,
         Self::Commit,
         Self::Leaf,
@@ -59,6 +61,7 @@ impl BlockKind {
         Self::Postings,
         Self::Metadata,
         Self::Outline,
+        Self::Dictionary,
     ];
 
     /// The kind with this number.
@@ -79,6 +82,7 @@ impl BlockKind {
             Self::Postings => "postings",
             Self::Metadata => "metadata",
             Self::Outline => "outline",
+            Self::Dictionary => "dictionary",
         }
     }
 
@@ -88,7 +92,7 @@ impl BlockKind {
             Self::Commit => COMMIT_RAW_BYTES,
             Self::Separator => SEPARATOR_RAW_BYTES,
             Self::Leaf | Self::Value | Self::Postings => LEAF_RAW_BYTES,
-            Self::Fold | Self::Metadata => LEAF_RAW_BYTES.saturating_mul(2),
+            Self::Fold | Self::Metadata | Self::Dictionary => LEAF_RAW_BYTES.saturating_mul(2),
             Self::Outline => OUTLINE_PAGE_BYTES,
             Self::Padding | Self::Text => BLOCK_RAW_BYTES,
         }
@@ -108,6 +112,8 @@ pub enum Codec {
     Stored = 0,
     /// One zstd frame with its content size, no dictionary, no checksum.
     Zstd = 1,
+    /// The same form of frame, made with the dictionary that the state of the index names. The frame does not name it.
+    ZstdWithDictionary = 2,
 }
 
 /// The decoded header of a block.
@@ -181,7 +187,18 @@ impl BlockHeader {
         let codec = match codec {
             0 => Codec::Stored,
             1 => Codec::Zstd,
-            _ => return Err(FormatError::new("block header", 5, "a known codec", codec)),
+            // The blocks that lead to the dictionary can be read without it.
+            2 if !matches!(kind, BlockKind::Commit | BlockKind::Dictionary | BlockKind::Padding) => {
+                Codec::ZstdWithDictionary
+            }
+            _ => {
+                return Err(FormatError::new(
+                    "block header",
+                    5,
+                    "a codec that is known and that the kind may have",
+                    codec,
+                ));
+            }
         };
         if reserved != 0 {
             return Err(FormatError::new("block header", 6, "two zero bytes", reserved));
@@ -196,7 +213,7 @@ impl BlockHeader {
         }
         let plausible = match codec {
             Codec::Stored => stored_bytes == raw_bytes,
-            Codec::Zstd => {
+            Codec::Zstd | Codec::ZstdWithDictionary => {
                 stored_bytes < raw_bytes
                     && u64::from(stored_bytes).saturating_mul(EXPANSION_RATIO).saturating_add(EXPANSION_SLACK_BYTES)
                         >= u64::from(raw_bytes)
@@ -347,6 +364,16 @@ mod tests {
         assert_eq!(BlockHeader::decode(&bytes, &ID, 20_480).unwrap(), header());
         assert!(BlockHeader::decode(&bytes, &ID, 20_496).is_err());
         assert!(BlockHeader::decode(&bytes, &[8; 16], 20_480).is_err());
+    }
+
+    #[test]
+    fn what_leads_to_a_dictionary_is_never_compressed_with_one() {
+        let with = |kind| BlockHeader { kind, codec: Codec::ZstdWithDictionary, raw_bytes: 20, ..header() };
+        for kind in BlockKind::ALL {
+            let bytes = with(kind).encode(&ID, 20_480);
+            let leads = matches!(kind, BlockKind::Commit | BlockKind::Dictionary | BlockKind::Padding);
+            assert_eq!(BlockHeader::decode(&bytes, &ID, 20_480).is_err(), leads, "{kind:?}");
+        }
     }
 
     #[test]

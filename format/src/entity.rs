@@ -1,7 +1,7 @@
 //! The entity memory: parts of records, and a row for each record.
 //!
 //! A record only grows. Each time something is added it is written as one *part*, numbered from 0 within its record;
-//! the record is its parts in order. The *row* of a record says whose memory it belongs to, how many parts it has and
+//! the record is its parts in order, and a part its additions. The *row* of a record says whose memory it belongs to, how many parts it has and
 //! how many tokens each searched field has, so that scoring needs no part.
 
 use crate::FormatError;
@@ -9,57 +9,140 @@ use crate::bytes::{Reader, put_string, put_varint};
 use crate::chunk::{put_low, read_low};
 use crate::key::ROWS_A_BLOCK;
 use crate::limits::{DESCRIPTION_BYTES, KEY_BYTES, LEAF_RAW_BYTES};
+use crate::quote::{QUOTED_RATIO, Quoted};
 
 /// What was added to a record at once.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Part {
+pub struct Addition {
     /// Document whose reading added it.
     pub document: u32,
-    /// The name, in the part that created the record; else empty.
+    /// The name, in the addition that created the record; else empty.
     pub name: String,
-    /// The kind, where this part gave one; else empty.
+    /// The kind, where this addition gave one; else empty.
     pub kind: String,
     /// Aliases that were new.
     pub aliases: Vec<String>,
-    /// Descriptions that were new.
-    pub descriptions: Vec<String>,
+    /// Descriptions that were new; they quote chunks of the document.
+    pub descriptions: Vec<Quoted>,
 }
 
-impl Part {
-    /// Appends the part.
-    pub fn encode(&self, out: &mut Vec<u8>) {
-        put_varint(out, u64::from(self.document));
-        put_string(out, self.name.as_bytes());
-        put_string(out, self.kind.as_bytes());
-        for list in [&self.aliases, &self.descriptions] {
-            put_varint(out, list.len() as u64);
-            for item in list {
-                put_string(out, item.as_bytes());
+const HAS_NAME: u8 = 4;
+const HAS_KIND: u8 = 8;
+const HAS_ALIASES: u8 = 16;
+const HAS_DESCRIPTIONS: u8 = 32;
+const ONE_DESCRIPTION: u8 = 64;
+const OTHER_DOCUMENT: u8 = 128;
+
+impl Addition {
+    /// What its descriptions are made of, in bytes.
+    pub fn source_bytes(&self) -> usize {
+        self.descriptions.iter().map(Quoted::source_bytes).fold(0, usize::saturating_add)
+    }
+
+    fn encode(&self, before: &mut Option<u32>, ordinal: &mut u32, out: &mut Vec<u8>) {
+        let mut flags = 0;
+        for (flag, set) in [
+            (HAS_NAME, !self.name.is_empty()),
+            (HAS_KIND, !self.kind.is_empty()),
+            (HAS_ALIASES, !self.aliases.is_empty()),
+            (HAS_DESCRIPTIONS, self.descriptions.len() > 1),
+            (ONE_DESCRIPTION, self.descriptions.len() == 1),
+            (OTHER_DOCUMENT, *before != Some(self.document)),
+        ] {
+            if set {
+                flags |= flag;
             }
         }
+        out.push(flags);
+        if flags & OTHER_DOCUMENT != 0 {
+            put_varint(out, u64::from(self.document));
+            (*before, *ordinal) = (Some(self.document), 0);
+        }
+        for text in [&self.name, &self.kind].into_iter().filter(|text| !text.is_empty()) {
+            put_string(out, text.as_bytes());
+        }
+        if !self.aliases.is_empty() {
+            put_varint(out, self.aliases.len() as u64);
+            self.aliases.iter().for_each(|alias| put_string(out, alias.as_bytes()));
+        }
+        if flags & HAS_DESCRIPTIONS != 0 {
+            put_varint(out, self.descriptions.len() as u64);
+        }
+        self.descriptions.iter().for_each(|description| description.encode(ordinal, out));
     }
 
-    /// Reads a part.
-    pub fn decode(bytes: &[u8]) -> Result<Self, FormatError> {
-        let mut reader = Reader::new("entity part", bytes);
-        let document = reader.varint32()?;
-        let name = reader.text(KEY_BYTES)?.to_owned();
-        let kind = reader.text(KEY_BYTES)?.to_owned();
-        let aliases = list(&mut reader, KEY_BYTES)?;
-        let descriptions = list(&mut reader, DESCRIPTION_BYTES)?;
-        reader.finish()?;
-        Ok(Self { document, name, kind, aliases, descriptions })
+    fn decode(reader: &mut Reader<'_>, before: &mut Option<u32>, ordinal: &mut u32) -> Result<Self, FormatError> {
+        let flags = reader.u8()?;
+        if flags & 3 != 0 || flags & (HAS_DESCRIPTIONS | ONE_DESCRIPTION) == HAS_DESCRIPTIONS | ONE_DESCRIPTION {
+            return Err(reader.fail("known flags", flags));
+        }
+        if flags & OTHER_DOCUMENT != 0 {
+            let document = reader.varint32()?;
+            if before.replace(document) == Some(document) {
+                return Err(reader.fail("another document than that of the addition before", document));
+            }
+            *ordinal = 0;
+        }
+        let Some(document) = *before else { return Err(reader.fail("a document in the first addition", "none")) };
+        let mut addition = Self { document, ..Self::default() };
+        for (flag, text) in [(HAS_NAME, &mut addition.name), (HAS_KIND, &mut addition.kind)] {
+            if flags & flag != 0 {
+                reader.text(KEY_BYTES)?.clone_into(text);
+                if text.is_empty() {
+                    return Err(reader.fail("a name or kind that is not empty", "an empty one"));
+                }
+            }
+        }
+        // Every alias and description takes a byte, so what is left bounds their counts.
+        if flags & HAS_ALIASES != 0 {
+            let count = reader.varint_at_most(reader.remaining(), "a count")?;
+            if count == 0 {
+                return Err(reader.fail("an alias", "none"));
+            }
+            for _ in 0..count {
+                addition.aliases.push(reader.text(KEY_BYTES)?.to_owned());
+            }
+        }
+        let count = match flags & (HAS_DESCRIPTIONS | ONE_DESCRIPTION) {
+            HAS_DESCRIPTIONS => {
+                let count = reader.varint_at_most(reader.remaining(), "a count")?;
+                if count < 2 {
+                    return Err(reader.fail("several descriptions", count));
+                }
+                count
+            }
+            ONE_DESCRIPTION => 1,
+            _ => 0,
+        };
+        for _ in 0..count {
+            addition.descriptions.push(Quoted::decode(reader, ordinal, DESCRIPTION_BYTES)?);
+        }
+        Ok(addition)
     }
 }
 
-/// Reads a list of texts of at most `limit` bytes each. Every text takes a byte, so what is left bounds the count.
-fn list(reader: &mut Reader<'_>, limit: usize) -> Result<Vec<String>, FormatError> {
-    let count = reader.varint_at_most(reader.remaining().min(LEAF_RAW_BYTES), "a count")?;
-    let mut out = Vec::new();
-    for _ in 0..count {
-        out.push(reader.text(limit)?.to_owned());
+/// Appends a part: one or more additions, in order.
+pub fn encode_part(additions: &[Addition], out: &mut Vec<u8>) {
+    let (mut document, mut ordinal) = (None, 0);
+    additions.iter().for_each(|addition| addition.encode(&mut document, &mut ordinal, out));
+}
+
+/// Reads a part.
+pub fn decode_part(bytes: &[u8]) -> Result<Vec<Addition>, FormatError> {
+    let mut reader = Reader::new("entity part", bytes);
+    let (mut document, mut ordinal, mut read) = (None, 0, 0usize);
+    let mut additions = Vec::new();
+    loop {
+        let addition = Addition::decode(&mut reader, &mut document, &mut ordinal)?;
+        read = read.saturating_add(addition.source_bytes());
+        if read > LEAF_RAW_BYTES.saturating_mul(QUOTED_RATIO) {
+            return Err(reader.fail("descriptions within their limit", read));
+        }
+        additions.push(addition);
+        if reader.is_empty() {
+            return Ok(additions);
+        }
     }
-    Ok(out)
 }
 
 /// The row of a record.
@@ -167,22 +250,48 @@ pub fn decode_summary_rows(block: u32, bytes: &[u8]) -> Result<Vec<SummaryRow>, 
 mod tests {
     use super::*;
     use crate::key::INDEX_SCOPE;
+    use crate::quote::{Piece, Quote};
 
     #[test]
     fn a_part_reads_back() {
-        let part = Part {
+        let quote = Quote { ordinal: 7, start: 12, bytes: 30, squeezed: true };
+        let pieces = vec![Piece::Literal("Chapter 1: ".into()), Piece::Quote(quote)];
+        let first = Addition {
             document: 3,
             name: "Elizabeth Bennet".into(),
             kind: "person".into(),
             aliases: vec!["Lizzy".into(), "".into()],
-            descriptions: vec!["Second of five sisters.".into()],
+            descriptions: vec!["Second of five sisters.".into(), Quoted { pieces }, "".into()],
         };
+        let one = vec![Quoted { pieces: vec![Piece::Quote(Quote { ordinal: 9, ..quote })] }];
+        let second = Addition { document: 3, descriptions: one, ..Addition::default() };
+        let other = Addition { document: 4, ..Addition::default() };
+        let part = [first, second.clone(), other, second];
         let mut out = Vec::new();
-        part.encode(&mut out);
-        assert_eq!(Part::decode(&out).unwrap(), part);
+        encode_part(&part, &mut out);
+        assert_eq!(decode_part(&out).unwrap(), part);
         for cut in 0..out.len() {
-            assert!(Part::decode(&out[..cut]).is_err());
+            assert_ne!(decode_part(&out[..cut]).ok().as_deref(), Some(&part[..]));
         }
+        let mut out = Vec::new();
+        encode_part(&[Addition { name: "Jane".into(), ..Addition::default() }], &mut out);
+        assert_eq!(out, b"\x84\x00\x04Jane");
+    }
+
+    #[test]
+    fn parts_that_say_nothing_or_too_much_are_refused() {
+        assert!(decode_part(&[]).is_err(), "no addition");
+        assert!(decode_part(&[1 | OTHER_DOCUMENT, 0]).is_err(), "an unknown flag");
+        assert!(decode_part(&[HAS_NAME, 1, b'a']).is_err(), "no document");
+        assert!(decode_part(&[OTHER_DOCUMENT, 5, OTHER_DOCUMENT, 5]).is_err(), "the same document again");
+        assert!(decode_part(&[OTHER_DOCUMENT | HAS_NAME, 0, 0]).is_err(), "an empty name");
+        assert!(decode_part(&[OTHER_DOCUMENT | HAS_ALIASES, 0, 0]).is_err(), "no alias");
+        assert!(decode_part(&[OTHER_DOCUMENT | HAS_DESCRIPTIONS, 0, 1, 0]).is_err(), "one description as several");
+        // Each description quotes 16 KiB of a chunk in five bytes.
+        let one = [0x82, 0x80, 0x04, 0, 0];
+        let many = |count: u8| [&[OTHER_DOCUMENT | HAS_DESCRIPTIONS, 0, count][..], &one.repeat(count.into())].concat();
+        assert!(decode_part(&many(16)).is_ok());
+        assert!(decode_part(&many(17)).is_err(), "over 256 KiB of chunks");
     }
 
     #[test]

@@ -9,16 +9,17 @@
 
 use crate::FormatError;
 use crate::block::{BlockKind, Reference};
-use crate::bytes::{Reader, put_string, put_varint};
+use crate::bytes::{Reader, put_varint};
 use crate::limits::{FANOUT_MOST, FOLD_LEVELS, SUMMARY_BYTES};
+use crate::quote::Quoted;
 
 /// A child that is a node of level 1 or above.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Child {
     /// Its page.
     pub page: Reference,
-    /// Its summary, where there is one.
-    pub summary: Option<String>,
+    /// Its summary, where there is one; it quotes chunks of the document.
+    pub summary: Option<Quoted>,
 }
 
 /// The children of a page.
@@ -110,11 +111,12 @@ impl FoldPage {
                 }
             }
             Children::Nodes(nodes) => {
+                let mut ordinal = self.first;
                 for node in nodes {
                     node.page.encode(&mut out);
                     out.push(u8::from(node.summary.is_some()));
                     if let Some(summary) = &node.summary {
-                        put_string(&mut out, summary.as_bytes());
+                        summary.encode(&mut ordinal, &mut out);
                     }
                 }
             }
@@ -154,6 +156,7 @@ impl FoldPage {
             Children::Chunks(chunks)
         } else {
             let mut nodes = Vec::with_capacity(usize::from(entries));
+            let mut ordinal = first;
             for _ in 0..entries {
                 let page = Reference::decode(&mut reader, BlockKind::Fold)?;
                 if page.end() > offset {
@@ -161,7 +164,7 @@ impl FoldPage {
                 }
                 let summary = match reader.u8()? {
                     0 => None,
-                    1 => Some(reader.text(SUMMARY_BYTES)?.to_owned()),
+                    1 => Some(Quoted::decode(&mut reader, &mut ordinal, SUMMARY_BYTES)?),
                     other => return Err(reader.fail("0 or 1", other)),
                 };
                 nodes.push(Child { page, summary });

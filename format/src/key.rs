@@ -19,7 +19,7 @@
 //! | [`ENTITY_ALIAS`] | scope u32, key, 0, entity / 65,536 u16 | [`crate::idset`] | union |
 //! | [`ENTITY_CHUNKS`] | entity u32, chunk / 65,536 u16 | [`crate::idset`] | union |
 //! | [`DOCUMENT_ENTITIES`] | document u32, entity / 65,536 u16 | [`crate::idset`] | union |
-//! | [`ENTITY_DESCRIPTION`] | entity u32, first 16 bytes of the description's blake3 | empty, or 0 where it is gone | the newer |
+//! | [`ENTITY_DESCRIPTION`] | entity u32, part / 64 u16 | [`crate::idset`] of hashes of descriptions | union |
 //! | [`SUMMARY_ROWS`] | unit / 64, u32 | [`crate::entity`] lengths | rows by unit, the newer |
 //! | [`OUTLINE`] | document u32 | [`crate::outline_head`] head | the newer |
 //! | [`CATEGORY`] | document u32, 16 bytes: hash of the path | [`crate::outline_head`] category | the newer |
@@ -55,7 +55,7 @@ pub const ENTITY_ALIAS: u8 = 0x33;
 pub const ENTITY_CHUNKS: u8 = 0x34;
 /// Entities linked to chunks of a document.
 pub const DOCUMENT_ENTITIES: u8 = 0x35;
-/// Descriptions that a record has, by hash, so that one that is repeated is known without reading the record.
+/// Short hashes of the descriptions of 64 parts of a record, so that one that is new is mostly known without reading them.
 pub const ENTITY_DESCRIPTION: u8 = 0x36;
 /// Token count of each level-1 summary.
 pub const SUMMARY_ROWS: u8 = 0x40;
@@ -166,10 +166,10 @@ pub enum Merge {
 /// The merge rule of a key, or `None` where its kind byte is unknown.
 pub fn merge_rule(key: &[u8]) -> Option<Merge> {
     Some(match *key.first()? {
-        DOCUMENT | EXTERNAL_ID | ENTITY_PART | ENTITY_DESCRIPTION => Merge::Newest,
+        DOCUMENT | EXTERNAL_ID | ENTITY_PART => Merge::Newest,
         DOCUMENT_ID | REPLACEMENT | ENTITY_NAME => Merge::Standing,
         OUTLINE | CATEGORY | SUBJECT_NAME | PAGE_SUMMARY => Merge::Newest,
-        CHUNK_ENTITIES | ENTITY_ALIAS | ENTITY_CHUNKS | DOCUMENT_ENTITIES => Merge::Union,
+        CHUNK_ENTITIES | ENTITY_ALIAS | ENTITY_CHUNKS | DOCUMENT_ENTITIES | ENTITY_DESCRIPTION => Merge::Union,
         CHUNK_PLACES => Merge::Places,
         CHUNK_TEXTS => Merge::Texts,
         ENTITY_ROWS => Merge::EntityRows,
@@ -218,11 +218,24 @@ pub fn entity_alias(scope: u32, key: &str) -> Vec<u8> {
     out
 }
 
-/// Key that says an entity has a description with this hash.
-pub fn entity_description(entity: u32, hash: &[u8; 16]) -> Vec<u8> {
-    let mut key = numbered(ENTITY_DESCRIPTION, entity);
-    key.extend_from_slice(hash);
-    key
+/// Parts of a record whose descriptions are noted in one set of [`ENTITY_DESCRIPTION`].
+pub const PARTS_A_SET: u32 = 64;
+
+/// The piece of [`ENTITY_DESCRIPTION`] that notes the descriptions of a part.
+pub fn parts_piece(part: u32) -> u16 {
+    (part / PARTS_A_SET).min(u32::from(u16::MAX)) as u16
+}
+
+/// The parts, of `parts` that there are, whose descriptions a piece of [`ENTITY_DESCRIPTION`] notes.
+pub fn parts_of_piece(piece: u16, parts: u32) -> std::ops::Range<u32> {
+    let first = u32::from(piece).saturating_mul(PARTS_A_SET);
+    let end = if piece == u16::MAX { parts } else { first.saturating_add(PARTS_A_SET).min(parts) };
+    first..end
+}
+
+/// How a description is noted in a set: the first two bytes of its BLAKE3 hash.
+pub fn description_hash(hash: &[u8; 32]) -> u16 {
+    hash.first_chunk::<2>().map_or(0, |bytes| u16::from_le_bytes(*bytes))
 }
 
 /// Key that ends in a hash of 16 bytes: a category, a page summary.

@@ -51,6 +51,7 @@ pub mod outline_head;
 mod outline_item;
 pub mod page;
 pub mod postings;
+pub mod quote;
 pub mod record;
 pub mod separator;
 pub mod state;

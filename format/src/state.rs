@@ -57,6 +57,8 @@ pub struct IndexState {
     pub totals: Totals,
     /// The segments, oldest first.
     pub segments: Vec<Segment>,
+    /// The dictionary that payloads are compressed with, where there is one.
+    pub dictionary: Option<Reference>,
 }
 
 impl IndexState {
@@ -91,6 +93,10 @@ impl IndexState {
                 put_string(&mut out, &segment.cursor);
             }
         }
+        out.push(u8::from(self.dictionary.is_some()));
+        if let Some(dictionary) = &self.dictionary {
+            dictionary.encode(&mut out);
+        }
         out
     }
 
@@ -112,6 +118,7 @@ impl IndexState {
                 entity_tokens: [reader.varint()?, reader.varint()?, reader.varint()?],
             },
             segments: Vec::new(),
+            dictionary: None,
         };
         let counts = [
             (state.totals.documents.saturating_add(u64::from(state.staged)), state.documents),
@@ -141,6 +148,11 @@ impl IndexState {
         if held > 0 {
             return Err(reader.fail("all segments of a merge", format_args!("{held} fewer")));
         }
+        state.dictionary = match reader.u8()? {
+            0 => None,
+            1 => Some(Reference::decode(&mut reader, BlockKind::Dictionary)?),
+            other => return Err(reader.fail("0, or 1 and a reference to the dictionary", other)),
+        };
         reader.finish()?;
         Ok(state)
     }
@@ -182,6 +194,7 @@ mod tests {
             staged: 1,
             totals: Totals { documents: 2, chunks: 9, entities: 4, ..Totals::default() },
             segments: vec![segment(0, b""), segment(2, b"m"), segment(0, b""), segment(0, b""), segment(0, b"")],
+            dictionary: Some(Reference { offset: 20_992, stored_bytes: 7, kind: BlockKind::Dictionary, checksum: 4 }),
         };
         let bytes = state.encode();
         assert_eq!(IndexState::decode(&bytes).unwrap(), state);

@@ -7,7 +7,9 @@ use plica_format::block::BlockHeader;
 use plica_format::bytes::Reader;
 use plica_format::commit::Commit;
 use plica_format::document::{DocumentHead, Information};
-use plica_format::entity::{Part, decode_rows, decode_summary_rows, encode_rows, encode_summary_rows};
+use plica_format::entity::{
+    decode_part, decode_rows, decode_summary_rows, encode_part, encode_rows, encode_summary_rows,
+};
 use plica_format::fold::{Expected, FoldPage};
 use plica_format::key::{self, RecordKey};
 use plica_format::leaf::Leaf;
@@ -15,6 +17,7 @@ use plica_format::outline::{self, OutlinePage};
 use plica_format::outline_head::{CategoryRow, OutlineHead};
 use plica_format::page::{FilePage, Slot};
 use plica_format::postings::{Posting, PostingList, PostingValue};
+use plica_format::quote::Quoted;
 use plica_format::record::RecordRow;
 use plica_format::separator::SeparatorPage;
 use plica_format::state::IndexState;
@@ -22,7 +25,7 @@ use plica_format::{chunk, idset};
 
 fuzz_target!(|data: &[u8]| {
     let Some((&which, bytes)) = data.split_first() else { return };
-    match which % 22 {
+    match which % 23 {
         0 => drop(FilePage::decode(bytes)),
         1 => drop(Slot::decode(bytes, 1, &[7; 16])),
         2 => drop(BlockHeader::decode(bytes, &[7; 16], 20_480)),
@@ -72,9 +75,9 @@ fuzz_target!(|data: &[u8]| {
             }
         }
         11 => {
-            if let Ok(part) = Part::decode(bytes) {
+            if let Ok(part) = decode_part(bytes) {
                 let mut again = Vec::new();
-                part.encode(&mut again);
+                encode_part(&part, &mut again);
                 assert_eq!(again, bytes);
             }
         }
@@ -153,6 +156,14 @@ fuzz_target!(|data: &[u8]| {
                 let mut again = Vec::new();
                 row.encode(&mut again);
                 assert_eq!(again, bytes);
+            }
+        }
+        21 => {
+            let mut reader = Reader::new("text", bytes);
+            if let Ok(quoted) = Quoted::decode(&mut reader, &mut 9, 4_096) {
+                let mut again = Vec::new();
+                quoted.encode(&mut 9, &mut again);
+                assert_eq!(again, bytes[..reader.position()]);
             }
         }
         _ => {

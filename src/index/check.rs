@@ -247,7 +247,16 @@ impl Snapshot {
             }
             entities += 1;
             let wrong = |detail: String| inconsistent(format!("entity {}: {detail}", row.entity));
-            let parts = self.view().parts(row)?;
+            let mut parts = Vec::new();
+            for number in 0..row.parts {
+                let part = self.view().part(row.entity, number)?;
+                for description in part.iter().flat_map(|part| &part.descriptions) {
+                    if !self.view().notes_description(row.entity, number, description)? {
+                        findings.push(wrong(format!("a description of part {number} is not noted: {description:?}")));
+                    }
+                }
+                parts.extend(part);
+            }
             let mut tokens = [0u32; 3];
             let mut count = |at: usize, text: &str| {
                 crate::text::for_each_token(text, |_: &str| {

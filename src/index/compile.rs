@@ -4,11 +4,11 @@ use super::writer::Writer;
 use crate::ingest::{KnownEntity, Piece};
 use crate::{Error, Result};
 use plica_format::document::DocumentState;
-use plica_format::entity::Part;
+use plica_format::entity::Addition;
 use plica_format::key::{self, INDEX_SCOPE};
 
 /// Parts of a record that a compiler is shown: a record that grows for ever must not cost ever more.
-const KNOWN_PARTS: u32 = 32;
+const KNOWN_ADDITIONS: u32 = 32;
 
 impl Writer {
     /// Ids of the documents that readers see, in order.
@@ -186,22 +186,25 @@ impl Writer {
             chunks: 0,
         };
         let mut met = 0;
-        for part in 0..view.entity_row(entity)?.parts {
-            let part = view.part(entity, part)?;
-            // What a removed document told left an empty part, until a vacuum.
-            met += u32::from(part != Part { document: INDEX_SCOPE, ..Part::default() });
-            if met > KNOWN_PARTS {
-                break;
+        'parts: for part in 0..view.entity_row(entity)?.parts {
+            for mut addition in view.stored_part(entity, part)? {
+                // What a removed document told left an empty addition, until a vacuum.
+                met += u32::from(addition != Addition { document: INDEX_SCOPE, ..Addition::default() });
+                if met > KNOWN_ADDITIONS {
+                    break 'parts;
+                }
+                let room = descriptions.saturating_sub(known.descriptions.len());
+                addition.descriptions.truncate(room);
+                let part = view.read_addition(addition)?;
+                if known.name.is_empty() {
+                    known.name = part.name;
+                }
+                if known.kind.is_empty() {
+                    known.kind = part.kind;
+                }
+                known.aliases.extend(part.aliases);
+                known.descriptions.extend(part.descriptions);
             }
-            if known.name.is_empty() {
-                known.name = part.name;
-            }
-            if known.kind.is_empty() {
-                known.kind = part.kind;
-            }
-            known.aliases.extend(part.aliases);
-            let room = descriptions.saturating_sub(known.descriptions.len());
-            known.descriptions.extend(part.descriptions.into_iter().take(room));
         }
         let linked = view.set(&key::numbered(key::ENTITY_CHUNKS, entity))?;
         known.chunks = match self.scope(number) {

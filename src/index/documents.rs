@@ -1,18 +1,21 @@
 //! Documents, chunks and summaries, as a writer adds them.
 
-use super::tail::{NodeId, Tail};
+use super::quote::{Quoter, Quotes};
+use super::tail::{NodeId, Summary, Tail};
 use super::writer::{OpenDocument, Writer, totals_of};
 use crate::text::{TermCounter, TermCounts};
 use crate::{Error, Result};
 use plica_format::block::{BlockKind, Reference};
 use plica_format::chunk::{Place, TextRow};
 use plica_format::document::{DocumentHead, DocumentState, INLINE_TITLE_BYTES, Information};
+use plica_format::fold::cover;
 use plica_format::key::{self, Field};
 use plica_format::limits::{CHUNK_BYTES, KEY_BYTES, METADATA_BYTES, SUMMARY_BYTES, TITLE_BYTES};
+use plica_format::quote::Quoted;
 use std::collections::HashSet;
 
-/// A text block is written when its texts reach this many bytes: zstd gains little from more, and a read decodes it all.
-pub(super) const TEXT_BLOCK_BYTES: usize = 16 << 10;
+/// A summary quotes the chunks it covers where they are at most this many: more are too many to be read for one text.
+const QUOTED_CHUNKS: u32 = 128;
 
 /// A chunk to append.
 #[derive(Debug, Clone, Copy, Default)]
@@ -331,9 +334,7 @@ impl Writer {
         }
         open.dirty = true;
         self.delta.put_place(Place { chunk: new, document: number, ordinal, tokens });
-        if self.texts.raw.len() >= TEXT_BLOCK_BYTES {
-            self.write_texts()?;
-        }
+        self.write_texts_if_many()?;
         Ok(Appended { ordinal, complete })
     }
 
@@ -342,19 +343,6 @@ impl Writer {
         let counts = self.counter.count(texts);
         self.delta.post_all(field, unit, &counts);
         counts.tokens()
-    }
-
-    /// Writes the texts that wait as one block.
-    pub(super) fn write_texts(&mut self) -> Result<()> {
-        if self.texts.rows.is_empty() {
-            return Ok(());
-        }
-        let texts = std::mem::take(&mut self.texts);
-        let block = self.store.append(BlockKind::Text, &texts.raw, true)?;
-        for row in texts.rows {
-            self.delta.put_text(TextRow { block, ..row });
-        }
-        self.refresh_dictionary()
     }
 
     /// Sets the summary of a complete node of a document's fold tree: `level` from 1, `index` among the nodes of that
@@ -378,7 +366,8 @@ impl Writer {
                 open.head.id, open.head.chunks, self.parameters.fanout
             )));
         }
-        let before = open.tail.set_summary(self.view(), node, text.to_owned())?;
+        let stored = self.quote_summary(open, node, text)?;
+        let before = open.tail.set_summary(self.view(), node, Summary::new(stored, text.to_owned()))?;
         open.dirty = true;
         if before.is_none() {
             match origin {
@@ -392,18 +381,33 @@ impl Writer {
         // The unit of a level-1 summary is the first chunk that it covers.
         let unit = open.tail.chunks_of(self.view(), node)?.first().copied();
         let unit = unit.ok_or_else(|| super::view::inconsistent("a level-1 node without chunks"))?;
-        let old = self.counter.count(before.as_slice().iter().map(String::as_str).collect::<Vec<_>>().as_slice());
+        let was = before.is_some();
+        let before = before.map(|before| before.text(&mut Quotes::of(self.view(), open))).transpose()?;
+        let old = self.counter.count(before.as_deref().as_slice());
         let new = self.counter.count(&[text]);
-        let kept: HashSet<&str> = if before.is_some() { new.terms().collect() } else { HashSet::new() };
+        let kept: HashSet<&str> = if was { new.terms().collect() } else { HashSet::new() };
         for term in old.terms().filter(|term| !kept.contains(term)) {
             self.delta.post(Field::Summary, term, unit, 0);
         }
         self.delta.post_all(Field::Summary, unit, &new);
         let (old_tokens, new_tokens) = (old.tokens(), new.tokens());
         self.delta.put_summary_row(unit, new_tokens);
-        open.head.summaries += u32::from(before.is_none());
+        open.head.summaries += u32::from(!was);
         open.head.summary_tokens = open.head.summary_tokens - u64::from(old_tokens) + u64::from(new_tokens);
         Ok(())
+    }
+
+    /// A summary as it is stored: with the sentences that it has from the chunks below, where those are not too many, as
+    /// quotes.
+    fn quote_summary(&self, open: &OpenDocument, (level, index): NodeId, text: &str) -> Result<Quoted> {
+        let covered = cover(self.parameters.fanout, level).filter(|&chunks| chunks <= QUOTED_CHUNKS);
+        let Some(chunks) = covered else { return Ok(text.into()) };
+        let mut quotes = Quotes::of(self.view(), open);
+        let mut quoter = Quoter::new([]);
+        for ordinal in index * chunks..(index + 1) * chunks {
+            quoter.add(ordinal, quotes.text(ordinal)?);
+        }
+        Ok(quoter.quote(text))
     }
 
     /// The summary of a complete node, where there is one.
@@ -414,6 +418,11 @@ impl Writer {
         let result = match open.tail.is_complete((level, index)) {
             true => open.tail.summary(self.view(), (level, index)),
             false => Ok(None),
+        };
+        let result = match result {
+            Ok(Some(summary)) => summary.text(&mut Quotes::of(self.view(), &open)).map(Some),
+            Ok(None) => Ok(None),
+            Err(error) => Err(error),
         };
         self.open.insert(number, open);
         result
@@ -471,7 +480,7 @@ impl Writer {
         if let Some((_, text)) = open.recent.iter().find(|(id, _)| *id == chunk) {
             return Ok(text.clone());
         }
-        if let Some(row) = self.texts.rows.iter().find(|row| row.chunk == chunk) {
+        if let Some(row) = self.texts.row(chunk) {
             return Ok(self.texts.read(row)?.1);
         }
         let view = self.view();

@@ -18,6 +18,7 @@ use std::collections::BTreeSet;
 /// Writes all that is in memory; afterwards the segment is the newest of the state.
 pub(super) fn flush(writer: &mut Writer) -> Result<()> {
     writer.write_texts()?;
+    writer.follow_dictionary()?;
     super::outline::write_outlines(writer)?;
     for (&number, open) in &mut writer.open {
         if !open.dirty {
@@ -129,7 +130,7 @@ pub(super) fn flush(writer: &mut Writer) -> Result<()> {
             Some(key::Merge::Postings) | None => {}
         }
     }
-    let older = View { dictionary: &writer.dictionary, delta: None, state: &writer.state };
+    let older = View::over(&writer.dictionary, &writer.state, writer.parameters.fanout);
     let places = &delta.places;
     let lengths = |chunk: u32| match places.get(&chunk) {
         Some(place) => Ok(place.tokens),

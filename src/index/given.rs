@@ -47,7 +47,7 @@ impl Writer {
 
     /// A chunk by its internal id.
     pub(crate) fn stored(&self, chunk: u32) -> Result<Stored> {
-        if let Some(row) = self.texts.rows.iter().find(|row| row.chunk == chunk) {
+        if let Some(row) = self.texts.row(chunk) {
             let (title, text) = self.texts.read(row)?;
             return Ok(Stored { title, text, span: row.span, external_id: row.external_id.clone() });
         }
@@ -94,7 +94,7 @@ impl Writer {
             Some(entity) => entity,
             None => self.create_entity(document, &given.name)?,
         };
-        let grew = self.enrich(document, target, given)?;
+        let grew = self.enrich(document, target, given, None)?;
         Ok((target, grew || known.is_none()))
     }
 

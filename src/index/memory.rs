@@ -6,12 +6,14 @@
 //! first kind that is given stays.
 
 use super::documents::{check_length, count_terms, varint};
+use super::parts::New;
+use super::quote::{Quoter, Quotes};
 use super::writer::Writer;
 use crate::ingest::{EntityUpdate, HistoryUnit, Recalled};
 use crate::search::bm25::{Bm25, idf};
 use crate::{Error, Result};
 use plica_format::document::DocumentState;
-use plica_format::entity::{EntityRow, Part};
+use plica_format::entity::EntityRow;
 use plica_format::key::{self, Field, INDEX_SCOPE};
 use plica_format::limits::{DESCRIPTION_BYTES, KEY_BYTES};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -26,8 +28,6 @@ const RECALL_TOKENS: u32 = 512;
 const RECALL_COMMON: usize = 1000;
 /// Entities of one update at most.
 const UPDATE_ENTITIES: usize = 4096;
-/// A part is split before it passes this many bytes.
-const PART_BYTES: usize = 48 << 10;
 
 impl Writer {
     /// Takes what a model said of a chunk: creates or enriches records by name or alias, and links the chunk to them.
@@ -44,13 +44,18 @@ impl Writer {
         for update in updates {
             check_update(update)?;
         }
+        let quotable = updates.iter().any(|update| !update.descriptions.is_empty());
+        let quoter = match self.open.get(&number).filter(|_| quotable) {
+            Some(open) => Some(Quoter::new([(ordinal, Quotes::of(self.view(), open).text(ordinal)?)])),
+            None => None,
+        };
         for update in updates {
             let matched = self.matching(self.scope(number), update)?;
             let target = match matched.first() {
                 Some(&first) => first,
                 None => self.create_entity(number, &update.name)?,
             };
-            self.enrich(number, target, update)?;
+            self.enrich(number, target, update, quoter.as_ref())?;
             for entity in matched.into_iter().chain([target]) {
                 self.link(number, entity, chunk);
             }
@@ -100,7 +105,7 @@ impl Writer {
         let tokens = self.post_text(Field::Name, entity, &[name]);
         self.delta.put(key::entity_name(scope, &crate::text::key(name)), varint(entity));
         self.delta.put_entity_row(EntityRow { entity, scope, parts: 0, kind_part: 0, tokens: [tokens, 0, 0] });
-        self.put_part(entity, &Part { document, name: name.to_owned(), ..Part::default() })?;
+        self.put_part(entity, &New { document, name, ..New::default() }, None)?;
         if scope == INDEX_SCOPE {
             self.state.totals.entities += 1;
             if let Some(total) = self.state.totals.entity_tokens.first_mut() {
@@ -122,10 +127,16 @@ impl Writer {
     }
 
     /// Adds what is new in `given` to a record, and says whether there was something.
-    pub(super) fn enrich(&mut self, document: u32, entity: u32, given: &EntityUpdate) -> Result<bool> {
+    pub(super) fn enrich(
+        &mut self,
+        document: u32,
+        entity: u32,
+        given: &EntityUpdate,
+        quoter: Option<&Quoter>,
+    ) -> Result<bool> {
         let row = self.view().entity_row(entity)?;
         let scope = row.scope;
-        let mut part = Part { document, ..Part::default() };
+        let mut part = New { document, ..New::default() };
         let mut seen = BTreeSet::new();
         for alias in std::iter::once(&given.name).chain(&given.aliases) {
             let alias_key = crate::text::key(alias);
@@ -138,19 +149,11 @@ impl Writer {
                 continue;
             }
             self.delta.insert(prefix, entity);
-            part.aliases.push(alias.clone());
+            part.aliases.push(alias);
         }
-        for description in given.descriptions.iter().filter(|description| !description.is_empty()) {
-            let mut hash = [0; 16];
-            hash.copy_from_slice(&blake3::hash(description.as_bytes()).as_bytes()[..16]);
-            let key = key::entity_description(entity, &hash);
-            if self.view().newest(&key, |value| Ok(value.is_empty()))? != Some(true) {
-                self.delta.put(key, Vec::new());
-                part.descriptions.push(description.clone());
-            }
-        }
+        part.descriptions = self.view().new_descriptions(&row, &given.descriptions)?;
         if row.kind_part == 0 {
-            part.kind.clone_from(&given.kind);
+            part.kind = &given.kind;
         }
         if part.aliases.is_empty() && part.descriptions.is_empty() && part.kind.is_empty() {
             return Ok(false);
@@ -177,14 +180,13 @@ impl Writer {
         if scope != INDEX_SCOPE {
             self.open_document(scope)?.dirty = true;
         }
-        self.put_part(entity, &part)?;
+        self.put_part(entity, &part, quoter)?;
         Ok(true)
     }
 
     /// Raises the frequencies of the terms of `texts` in a field of a record, and gives how many tokens there are.
-    fn add_terms(&mut self, field: Field, entity: u32, texts: &[String]) -> Result<u32> {
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let counts = self.counter.count(&texts);
+    fn add_terms(&mut self, field: Field, entity: u32, texts: &[&str]) -> Result<u32> {
+        let counts = self.counter.count(texts);
         for (term, hash, count) in counts.iter() {
             let Ok(text) = std::str::from_utf8(term) else { continue };
             let before = self.view().postings(field, text, entity, entity)?;
@@ -192,35 +194,6 @@ impl Writer {
             self.delta.post_hashed(field, term, hash, entity, before.saturating_add(count));
         }
         Ok(counts.tokens())
-    }
-
-    /// Writes a part of a record, as several where it is long, and counts it in the record's row.
-    fn put_part(&mut self, entity: u32, part: &Part) -> Result<()> {
-        let mut pieces = vec![Part { aliases: Vec::new(), descriptions: Vec::new(), ..part.clone() }];
-        let mut bytes = 0;
-        let items = part.aliases.iter().map(|a| (true, a)).chain(part.descriptions.iter().map(|d| (false, d)));
-        for (is_alias, item) in items {
-            if bytes + item.len() > PART_BYTES {
-                pieces.push(Part { document: part.document, ..Part::default() });
-                bytes = 0;
-            }
-            bytes += item.len() + 4;
-            if let Some(piece) = pieces.last_mut() {
-                if is_alias { piece.aliases.push(item.clone()) } else { piece.descriptions.push(item.clone()) }
-            }
-        }
-        let mut row = self.view().entity_row(entity)?;
-        for piece in pieces {
-            let mut value = Vec::new();
-            piece.encode(&mut value);
-            self.delta.put(key::numbered2(key::ENTITY_PART, entity, row.parts), value);
-            row.parts += 1;
-            if row.kind_part == 0 && !piece.kind.is_empty() {
-                row.kind_part = row.parts;
-            }
-        }
-        self.delta.put_entity_row(row);
-        Ok(())
     }
 
     pub(super) fn link(&mut self, document: u32, entity: u32, chunk: u32) {
@@ -303,9 +276,8 @@ impl Writer {
     }
 
     /// A record as a model is shown it: its first 512 tokens.
-    fn shown(&self, entity: u32) -> Result<Recalled> {
-        let view = self.view();
-        let row = view.entity_row(entity)?;
+    fn shown(&mut self, entity: u32) -> Result<Recalled> {
+        let row = self.view().entity_row(entity)?;
         let mut shown = Recalled { name: String::new(), kind: String::new(), aliases: vec![], descriptions: vec![] };
         let mut left = RECALL_TOKENS;
         let mut take = |text: &str| {
@@ -315,20 +287,22 @@ impl Writer {
             fits
         };
         for part in 0..row.parts {
-            let part = view.part(entity, part)?;
-            if !part.name.is_empty() {
-                take(&part.name);
-                shown.name = part.name;
-            }
-            if shown.kind.is_empty() {
-                shown.kind = part.kind;
-            }
-            let aliases = part.aliases.into_iter().map(|text| (true, text));
-            for (is_alias, text) in aliases.chain(part.descriptions.into_iter().map(|text| (false, text))) {
-                if !take(&text) {
-                    return Ok(shown);
+            for part in self.shown_part(entity, part)?.iter() {
+                if !part.name.is_empty() {
+                    take(&part.name);
+                    shown.name.clone_from(&part.name);
                 }
-                if is_alias { shown.aliases.push(text) } else { shown.descriptions.push(text) }
+                if shown.kind.is_empty() {
+                    shown.kind.clone_from(&part.kind);
+                }
+                let aliases = part.aliases.iter().map(|text| (true, text));
+                for (is_alias, text) in aliases.chain(part.descriptions.iter().map(|text| (false, text))) {
+                    if !take(text) {
+                        return Ok(shown);
+                    }
+                    let list = if is_alias { &mut shown.aliases } else { &mut shown.descriptions };
+                    list.push(text.clone());
+                }
             }
         }
         Ok(shown)
@@ -341,10 +315,12 @@ impl Writer {
         self.open_document(number)?;
         let Some(open) = self.open.get(&number) else { return Ok(Vec::new()) };
         let (summaries, chunks) = open.tail.open_units();
+        let mut quotes = Quotes::of(self.view(), open);
         let first = open.head.chunks - chunks.len() as u32;
         let mut units = Vec::with_capacity(summaries.len() + chunks.len());
         for ((level, index), text) in summaries {
-            units.push(HistoryUnit { level, index, text: text.unwrap_or_default() });
+            let text = text.map(|summary| summary.text(&mut quotes)).transpose()?.unwrap_or_default();
+            units.push(HistoryUnit { level, index, text });
         }
         for (at, chunk) in chunks.into_iter().enumerate() {
             units.push(HistoryUnit { level: 0, index: first + at as u32, text: self.chunk_text(open, chunk)? });
@@ -387,7 +363,7 @@ impl Writer {
         let mut units = Vec::new();
         for child in index * fanout..(index + 1) * fanout {
             match open.tail.summary(self.view(), (level - 1, child))? {
-                Some(text) => units.push(text),
+                Some(summary) => units.push(summary.text(&mut Quotes::of(self.view(), open))?),
                 None => return Ok(None),
             }
         }

@@ -132,7 +132,7 @@ fn run(writer: &mut Writer, plan: &Plan, allowed: u64) -> Result<()> {
     let mut cursor = MergeCursor::new(&dictionary, inputs, &from)?;
     let mut stopped = None;
     let state = writer.state.clone();
-    let view = View { dictionary: &dictionary, delta: None, state: &state };
+    let view = View::over(&dictionary, &state, writer.parameters.fanout);
     let lengths = Lengths::default();
     let length = |chunk: u32| lengths.of(view, chunk);
     let mut written = 0u64;

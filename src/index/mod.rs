@@ -1,5 +1,6 @@
 //! The index: transactions, documents, the entity memory, segments and their merging, and reading it all back.
 
+mod budget;
 mod check;
 mod check_postings;
 mod check_records;
@@ -18,6 +19,8 @@ mod merge_postings;
 mod open;
 mod options;
 pub(crate) mod outline;
+mod parts;
+mod quote;
 mod reach;
 pub(crate) mod records;
 mod remove;
@@ -26,11 +29,13 @@ mod snapshot;
 mod stat;
 mod tail;
 mod term_lists;
+mod texts;
 mod tree;
 mod vacuum;
 pub(crate) mod view;
 mod writer;
 
+pub use budget::Budget;
 pub use check::{Finding, Report};
 pub(crate) use documents::ChunkCounts;
 pub use documents::{Appended, NewChunk, Origin};

@@ -20,6 +20,7 @@ impl Snapshot {
         let mut found = BTreeMap::new();
         let head = self.commit_head();
         found.insert(head.reference.offset, head.reference);
+        found.extend(self.view().state.dictionary.map(|dictionary| (dictionary.offset, dictionary)));
         let dictionary = self.view().dictionary;
         for segment in &dictionary.segments {
             if let Err(error) = self.reach_pages(&segment.root, &segment.from, None, &mut found, &mut damage) {

@@ -11,14 +11,15 @@
 //! *An index-wide memory* does not remember who else told a fact: what one document told first was passed over when the
 //! next one told it again. So what the removed document told goes, and a record goes when nothing else is linked to it.
 
+use super::parts::Part;
+use super::quote::Quotes;
 use super::tail::read_page;
 use super::view::{View, inconsistent};
 use super::writer::Writer;
 use crate::dictionary::Dictionary;
 use crate::{Error, Result};
-use plica_format::bytes::Reader;
 use plica_format::document::{DocumentHead, DocumentState};
-use plica_format::entity::{EntityRow, Part};
+use plica_format::entity::{Addition, EntityRow, decode_part, encode_part};
 use plica_format::fold::{Children, Expected, cover, open_pages};
 use plica_format::key::{self, Field, INDEX_SCOPE, PLACES_A_BLOCK, ROWS_A_BLOCK, RecordKey};
 use plica_format::page::MemoryScope;
@@ -30,11 +31,12 @@ use std::ops::ControlFlow;
 pub(super) struct Before {
     dictionary: Dictionary,
     state: IndexState,
+    fanout: u8,
 }
 
 impl Before {
     fn view(&self) -> View<'_> {
-        View { dictionary: &self.dictionary, delta: None, state: &self.state }
+        View::over(&self.dictionary, &self.state, self.fanout)
     }
 }
 
@@ -78,7 +80,8 @@ impl Writer {
         self.outlines.remove(&number);
         self.flush()?;
         let head = self.head_of(number)?;
-        let before = Before { dictionary: self.dictionary.clone(), state: self.state.clone() };
+        let before =
+            Before { dictionary: self.dictionary.clone(), state: self.state.clone(), fanout: self.parameters.fanout };
         if self.view().document_number(&head.id)? == Some(number) {
             self.delta.put(key::named(key::DOCUMENT_ID, head.id.as_bytes()), Vec::new());
         }
@@ -151,6 +154,7 @@ impl Writer {
                         return Err(inconsistent("a page of level 1 without chunks"));
                     };
                     if let Some(&unit) = chunks.first() {
+                        let summary = Quotes::new(view, head.number).summary(&summary)?;
                         self.take_unit(Field::Summary, unit, &[&summary]);
                         self.flush_if_full()?;
                     }
@@ -173,7 +177,9 @@ impl Writer {
                     continue;
                 }
                 for part in 0..row.parts {
-                    self.take_terms_of(row.entity, &view.part(row.entity, part)?);
+                    for part in view.part(row.entity, part)? {
+                        self.take_terms_of(row.entity, &part);
+                    }
                     self.flush_if_full()?;
                 }
             }
@@ -210,8 +216,8 @@ impl Writer {
         let mut touched: BTreeSet<u32> = linked.into_iter().collect();
         // A record that was given without a chunk is linked to nothing.
         before.dictionary.each_newest(&[key::ENTITY_PART], b"", |bytes, value| {
-            let document = Reader::new("entity part", value).varint32();
-            if document.map_err(super::view::damaged_value(key::ENTITY_PART))? == number {
+            let part = decode_part(value).map_err(super::view::damaged_value(key::ENTITY_PART))?;
+            if part.iter().any(|addition| addition.document == number) {
                 touched.extend(key::first_number(bytes));
             }
             Ok(ControlFlow::Continue(()))
@@ -241,30 +247,33 @@ impl Writer {
         }
         let mut stays = !others.is_empty();
         for part in 0..row.parts {
-            let part = view.part(entity, part)?;
-            stays |= part.document != head.number && !(part == Part { document: INDEX_SCOPE, ..Part::default() });
+            let gone = Addition { document: INDEX_SCOPE, ..Addition::default() };
+            let part = view.stored_part(entity, part)?;
+            stays |= part.iter().any(|addition| addition.document != head.number && *addition != gone);
         }
         let mut first_kind = 0;
         for number in 0..row.parts {
-            let part = view.part(entity, number)?;
-            if part.document != head.number && stays {
-                if first_kind == 0 && !part.kind.is_empty() {
-                    first_kind = number + 1;
+            let mut additions = view.stored_part(entity, number)?;
+            let mut changed = false;
+            for addition in &mut additions {
+                if addition.document != head.number && stays {
+                    if first_kind == 0 && !addition.kind.is_empty() {
+                        first_kind = number + 1;
+                    }
+                    continue;
                 }
-                continue;
-            }
-            for alias in &part.aliases {
-                let set = key::entity_alias(row.scope, &crate::text::key(alias));
-                let had = self.view().set(&set)?;
-                let left = had.iter().copied().filter(|&other| other != entity).collect();
-                self.delta.replace(set, &had, left);
-            }
-            for description in &part.descriptions {
-                let mut hash = [0; 16];
-                hash.copy_from_slice(&blake3::hash(description.as_bytes()).as_bytes()[..16]);
-                self.delta.put(key::entity_description(entity, &hash), vec![0]);
-            }
-            if stays {
+                let part = view.read_addition(addition.clone())?;
+                for alias in &part.aliases {
+                    let set = key::entity_alias(row.scope, &crate::text::key(alias));
+                    let had = self.view().set(&set)?;
+                    let left = had.iter().copied().filter(|&other| other != entity).collect();
+                    self.delta.replace(set, &had, left);
+                }
+                // That the descriptions stay noted costs a look into the parts when one comes again.
+                if !stays {
+                    self.take_terms_of(entity, &part);
+                    continue;
+                }
                 let lost = [
                     self.lower_terms(Field::Aliases, entity, &part.aliases)?,
                     self.lower_terms(Field::Descriptions, entity, &part.descriptions)?,
@@ -278,11 +287,14 @@ impl Writer {
                     }
                 }
                 // A record keeps the name by which it was created.
+                *addition = Addition { document: INDEX_SCOPE, name: part.name, ..Addition::default() };
+                changed = true;
+            }
+            if changed {
                 let mut value = Vec::new();
-                Part { document: INDEX_SCOPE, name: part.name, ..Part::default() }.encode(&mut value);
+                encode_part(&additions, &mut value);
                 self.delta.put(key::numbered2(key::ENTITY_PART, entity, number), value);
-            } else {
-                self.take_terms_of(entity, &part);
+                self.shown.remove(&(entity, number));
             }
         }
         if stays {
@@ -291,7 +303,7 @@ impl Writer {
                 self.delta.replace(links, &linked, others);
             }
         } else {
-            let name = crate::text::key(&view.part(entity, 0)?.name);
+            let name = crate::text::key(&view.name_of(entity)?);
             self.delta.put(key::entity_name(row.scope, &name), Vec::new());
             let totals = &mut self.state.totals;
             totals.entities = totals.entities.saturating_sub(1);

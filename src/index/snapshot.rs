@@ -103,7 +103,7 @@ impl Snapshot {
     fn over(opened: Opened, head: Head, cache: Arc<PageCache>) -> Result<Self> {
         check_parameters(&head.commit.parameters)?;
         let state = decode_state(&head)?;
-        let blocks = opened.blocks_at(&head);
+        let blocks = opened.blocks_at(&head).with_dictionary(state.dictionary);
         if state.segments.iter().any(|segment| segment.root.end() > head.reference.offset) {
             return Err(inconsistent("a segment lies behind the commit that names it"));
         }
@@ -136,7 +136,13 @@ impl Snapshot {
     }
 
     pub(crate) fn view(&self) -> View<'_> {
-        View { dictionary: &self.inner.dictionary, delta: None, state: &self.inner.state }
+        View {
+            dictionary: &self.inner.dictionary,
+            delta: None,
+            state: &self.inner.state,
+            fanout: self.parameters().fanout,
+            unwritten: None,
+        }
     }
 
     /// Lengths of the chunks.
@@ -330,7 +336,7 @@ impl Snapshot {
         let name = format!("{}#{}", head.id, place.ordinal);
         let mut entities = Vec::new();
         for entity in view.set(&key::numbered(key::CHUNK_ENTITIES, chunk))? {
-            entities.push(view.part(entity, 0)?.name);
+            entities.push(view.name_of(entity)?);
         }
         Ok(Chunk {
             id: row.external_id.clone().unwrap_or_else(|| name.clone()),

@@ -1,5 +1,6 @@
 //! What an index holds, in numbers.
 
+use super::budget::Budget;
 use super::merge;
 use super::snapshot::Snapshot;
 use crate::Result;
@@ -57,6 +58,8 @@ pub struct Bytes {
     pub dead: u64,
     /// Live bytes by kind of block.
     pub structures: BTreeMap<&'static str, u64>,
+    /// Live bytes by what they are spent on.
+    pub budget: Budget,
     /// Bytes of the texts, as they are in the sources.
     pub text: u64,
 }
@@ -130,6 +133,7 @@ impl Snapshot {
         for reference in reached.values() {
             *structures.entry(reference.kind.name()).or_default() += reference.end() - reference.offset;
         }
+        let budget = self.budget(&reached)?;
         let total = self.commit_head().end;
         let live = structures.values().sum::<u64>() + FIRST_BLOCK_OFFSET;
         Ok(Stat {
@@ -146,7 +150,7 @@ impl Snapshot {
             sequence: self.sequence(),
             segments: state.segments.len(),
             merge_debt: merge::debt(state),
-            bytes: Bytes { total, live, dead: total.saturating_sub(live), structures, text },
+            bytes: Bytes { total, live, dead: total.saturating_sub(live), structures, budget, text },
             calls,
             docs,
         })

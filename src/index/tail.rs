@@ -3,11 +3,13 @@
 //! A page that is full is never written again; what a writer holds of it since the last flush is written then, bottom
 //! up. A summary that comes late (by import) opens the pages on its path again.
 
+use super::quote::Quotes;
 use super::view::View;
 use crate::store::StoreWriter;
 use crate::{Error, Result};
 use plica_format::block::{BlockKind, Reference};
 use plica_format::fold::{Child, Children, Expected, FoldPage, cover, open_pages};
+use plica_format::quote::Quoted;
 
 /// A page in memory.
 #[derive(Debug)]
@@ -27,7 +29,28 @@ enum PageChildren {
 #[derive(Debug)]
 struct Node {
     page: NodePage,
-    summary: Option<String>,
+    summary: Option<Summary>,
+}
+
+/// A summary in memory.
+#[derive(Debug, Clone)]
+pub(super) struct Summary {
+    /// As it is stored.
+    stored: Quoted,
+    /// As it reads, where that is known without reading chunks.
+    known: Option<String>,
+}
+
+impl Summary {
+    /// A new summary.
+    pub(super) fn new(stored: Quoted, text: String) -> Self {
+        Self { stored, known: Some(text) }
+    }
+
+    /// As it reads; `quotes` must be those of its document.
+    pub(super) fn text(self, quotes: &mut Quotes<'_>) -> Result<String> {
+        self.known.map_or_else(|| quotes.summary(&self.stored), Ok)
+    }
 }
 
 #[derive(Debug)]
@@ -67,7 +90,10 @@ impl Page {
             Children::Nodes(nodes) => PageChildren::Nodes(
                 nodes
                     .into_iter()
-                    .map(|child| Node { page: NodePage::Written(child.page), summary: child.summary })
+                    .map(|child| Node {
+                        page: NodePage::Written(child.page),
+                        summary: child.summary.map(|stored| Summary { stored, known: None }),
+                    })
                     .collect(),
             ),
         };
@@ -223,12 +249,12 @@ impl Tail {
     }
 
     /// Sets the summary of a complete node and gives the one before.
-    pub(super) fn set_summary(&mut self, view: View<'_>, node: NodeId, summary: String) -> Result<Option<String>> {
+    pub(super) fn set_summary(&mut self, view: View<'_>, node: NodeId, summary: Summary) -> Result<Option<Summary>> {
         Ok(self.node(view, node, true)?.summary.replace(summary))
     }
 
     /// The summary of a complete node.
-    pub(super) fn summary(&mut self, view: View<'_>, node: NodeId) -> Result<Option<String>> {
+    pub(super) fn summary(&mut self, view: View<'_>, node: NodeId) -> Result<Option<Summary>> {
         Ok(self.node(view, node, false)?.summary.clone())
     }
 
@@ -266,9 +292,36 @@ impl Tail {
             .ok_or_else(|| super::view::inconsistent(format!("chunk {ordinal} is not in its document's tree")))
     }
 
+    /// The id of a chunk; nothing is loaded for it.
+    pub(super) fn find(&self, view: View<'_>, ordinal: u32) -> Result<u32> {
+        let missing = || super::view::inconsistent(format!("chunk {ordinal} is not in its document's tree"));
+        let covers = |page: &Expected| (page.first..page.first.saturating_add(page.count)).contains(&ordinal);
+        let mut open = open_pages(self.document, self.fanout, self.chunks).into_iter();
+        let Expected { level, mut first, .. } = open.find(covers).ok_or_else(missing)?;
+        let mut below = level - 1;
+        let mut page = self.levels.get(usize::from(below)).ok_or_else(missing)?;
+        loop {
+            let count = cover(self.fanout, below).ok_or_else(missing)?;
+            let at = (ordinal - first) / count;
+            let node = match &page.children {
+                PageChildren::Chunks(chunks) => return chunks.get(at as usize).copied().ok_or_else(missing),
+                PageChildren::Nodes(nodes) => nodes.get(at as usize).ok_or_else(missing)?,
+            };
+            first += at * count;
+            match &node.page {
+                NodePage::Loaded(loaded) => (page, below) = (loaded, below.checked_sub(1).ok_or_else(missing)?),
+                NodePage::Written(reference) => {
+                    let expected = Expected { document: self.document, level: below, first, count };
+                    let page = read_page(view, self.fanout, reference, expected)?;
+                    return super::tree::descend_from(view, page, ordinal, |_, _| ());
+                }
+            }
+        }
+    }
+
     /// What is not folded yet: summaries of the open pages, highest level first, with their level and index; then the
     /// ids of the chunks.
-    pub(super) fn open_units(&self) -> (Vec<(NodeId, Option<String>)>, Vec<u32>) {
+    pub(super) fn open_units(&self) -> (Vec<(NodeId, Option<Summary>)>, Vec<u32>) {
         let mut summaries = Vec::new();
         let mut chunks = Vec::new();
         for (above, page) in self.levels.iter().enumerate().rev() {
@@ -320,7 +373,8 @@ fn write_page(store: &mut StoreWriter, fanout: u8, page: &mut Page, expected: Ex
                     }
                 };
                 node.page = NodePage::Written(reference);
-                out.push(Child { page: reference, summary: node.summary.clone() });
+                let summary = node.summary.as_ref().map(|summary| summary.stored.clone());
+                out.push(Child { page: reference, summary });
             }
             Children::Nodes(out)
         }

@@ -1,11 +1,13 @@
 //! Walking a document's fold tree from the root.
 
+use super::quote::Quotes;
 use super::snapshot::Snapshot;
 use super::tail::read_page;
-use super::view::inconsistent;
+use super::view::{View, inconsistent};
 use crate::{Error, Result};
 use plica_format::document::DocumentHead;
 use plica_format::fold::{Child, Children, Expected, FoldPage, cover, open_pages};
+use plica_format::quote::Quoted;
 
 /// A page of a fold tree, or the top of the tree, which lists the units that are not folded further.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,6 +57,7 @@ impl Snapshot {
         let head = self.head(document)?;
         let fanout = self.parameters().fanout;
         let mut nodes = self.peaks(&head)?;
+        let mut quotes = Quotes::new(self.view(), head.number);
         let mut page = Page {
             document: head.id.clone(),
             path: path.to_vec(),
@@ -73,7 +76,7 @@ impl Snapshot {
             let read = read_page(self.view(), fanout, &child.page, expected)?;
             page.level = level;
             page.cover = (first, count);
-            page.summary = child.summary;
+            page.summary = child.summary.map(|summary| quotes.summary(&summary)).transpose()?;
             nodes = children(read, fanout);
         }
         for node in nodes {
@@ -87,7 +90,7 @@ impl Snapshot {
                 Node::Inner { child, level, first } => Entry {
                     level,
                     cover: (first, cover(fanout, level).unwrap_or(u32::MAX)),
-                    summary: child.summary,
+                    summary: child.summary.map(|summary| quotes.summary(&summary)).transpose()?,
                     chunk: None,
                 },
             });
@@ -146,7 +149,7 @@ impl Snapshot {
                 found.clone_from(&child.summary);
             }
         })?;
-        Ok(found)
+        found.map(|summary| Quotes::new(self.view(), head.number).summary(&summary)).transpose()
     }
 
     /// The internal id of a chunk, by way of the tree.
@@ -155,31 +158,8 @@ impl Snapshot {
     }
 
     /// Goes from the open page that covers a chunk down to the chunk, and shows every node on the way with its level.
-    fn descend(&self, head: &DocumentHead, ordinal: u32, mut visit: impl FnMut(&Child, u8)) -> Result<u32> {
-        let fanout = self.parameters().fanout;
-        let missing = || inconsistent(format!("chunk {ordinal} of document {} is not in its tree", head.number));
-        let expected = open_pages(head.number, fanout, head.chunks);
-        let (expected, reference) = expected
-            .into_iter()
-            .zip(&head.pages)
-            .find(|(page, _)| (page.first..page.first.saturating_add(page.count)).contains(&ordinal))
-            .ok_or_else(missing)?;
-        let mut page = read_page(self.view(), fanout, reference, expected)?;
-        loop {
-            let below = page.level - 1;
-            let covers = cover(fanout, below).ok_or_else(missing)?;
-            let at = ((ordinal - page.first) / covers) as usize;
-            match &page.children {
-                Children::Chunks(chunks) => return chunks.get(at).copied().ok_or_else(missing),
-                Children::Nodes(nodes) => {
-                    let child = nodes.get(at).ok_or_else(missing)?;
-                    visit(child, below);
-                    let first = page.first + at as u32 * covers;
-                    let expected = Expected { document: head.number, level: below, first, count: covers };
-                    page = read_page(self.view(), fanout, &child.page, expected)?;
-                }
-            }
-        }
+    fn descend(&self, head: &DocumentHead, ordinal: u32, visit: impl FnMut(&Child, u8)) -> Result<u32> {
+        descend(self.view(), head, ordinal, visit)
     }
 
     /// Hands every summary of a document to `sink`, by level and index.
@@ -192,15 +172,16 @@ impl Snapshot {
         for page in self.open_pages(head)? {
             self.gather(head, &page, &mut found)?;
         }
-        found.sort();
-        for (level, index, text) in found {
-            sink(level, index, &text)?;
+        found.sort_by_key(|(level, index, _)| (*level, *index));
+        let mut quotes = Quotes::new(self.view(), head.number);
+        for (level, index, summary) in found {
+            sink(level, index, &quotes.summary(&summary)?)?;
         }
         Ok(())
     }
 
     /// The summaries of a page's children and of all below them.
-    fn gather(&self, head: &DocumentHead, page: &FoldPage, found: &mut Vec<(u8, u32, String)>) -> Result<()> {
+    fn gather(&self, head: &DocumentHead, page: &FoldPage, found: &mut Vec<(u8, u32, Quoted)>) -> Result<()> {
         let Children::Nodes(nodes) = &page.children else { return Ok(()) };
         let fanout = self.parameters().fanout;
         let level = page.level - 1;
@@ -216,6 +197,45 @@ impl Snapshot {
         }
         Ok(())
     }
+}
+
+/// Goes from the open page that covers a chunk down to the chunk, and shows every node on the way with its level.
+pub(super) fn descend(view: View<'_>, head: &DocumentHead, ordinal: u32, visit: impl FnMut(&Child, u8)) -> Result<u32> {
+    let (expected, reference) = open_pages(head.number, view.fanout, head.chunks)
+        .into_iter()
+        .zip(&head.pages)
+        .find(|(page, _)| (page.first..page.first.saturating_add(page.count)).contains(&ordinal))
+        .ok_or_else(|| not_in_tree(head.number, ordinal))?;
+    descend_from(view, read_page(view, view.fanout, reference, expected)?, ordinal, visit)
+}
+
+/// Goes from a page that covers a chunk down to the chunk.
+pub(super) fn descend_from(
+    view: View<'_>,
+    mut page: FoldPage,
+    ordinal: u32,
+    mut visit: impl FnMut(&Child, u8),
+) -> Result<u32> {
+    let document = page.document;
+    let missing = || not_in_tree(document, ordinal);
+    loop {
+        let level = page.level - 1;
+        let count = cover(view.fanout, level).ok_or_else(missing)?;
+        let at = ordinal.checked_sub(page.first).ok_or_else(missing)? / count;
+        match &page.children {
+            Children::Chunks(chunks) => return chunks.get(at as usize).copied().ok_or_else(missing),
+            Children::Nodes(nodes) => {
+                let child = nodes.get(at as usize).ok_or_else(missing)?;
+                visit(child, level);
+                let expected = Expected { document, level, first: page.first + at * count, count };
+                page = read_page(view, view.fanout, &child.page, expected)?;
+            }
+        }
+    }
+}
+
+fn not_in_tree(document: u32, ordinal: u32) -> Error {
+    inconsistent(format!("chunk {ordinal} of document {document} is not in its tree"))
 }
 
 /// The children of a page, with what they cover.

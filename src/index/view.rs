@@ -1,26 +1,32 @@
 //! Typed reading of what the segments of a commit, and a writer's delta above them, hold.
 
 use super::delta::Delta;
+use super::texts::TextBuffer;
+use super::writer::OpenDocument;
 use crate::dictionary::Dictionary;
 use crate::{Error, Result};
 use plica_format::FormatError;
 use plica_format::bytes::Reader;
 use plica_format::chunk::{Place, TextRow, decode_places, decode_texts};
 use plica_format::document::{DocumentHead, Information};
-use plica_format::entity::{EntityRow, Part, SummaryRow, decode_rows, decode_summary_rows};
+use plica_format::entity::{EntityRow, SummaryRow, decode_rows, decode_summary_rows};
 use plica_format::key::{self, Field, PLACES_A_BLOCK, ROWS_A_BLOCK, TEXTS_A_BLOCK};
 use plica_format::postings::{Posting, PostingList, PostingValue};
 use plica_format::{idset, state::IndexState};
+use std::collections::BTreeMap;
 
 /// Pieces of an id set that are looked up one by one; of more the keys are scanned.
 const LOOKED_UP_PIECES: u32 = 4;
 
-/// Segments, and a delta above them where a writer reads.
+/// Segments, and what is not written yet where a writer reads.
 #[derive(Clone, Copy)]
 pub(crate) struct View<'a> {
     pub(crate) dictionary: &'a Dictionary,
     pub(crate) delta: Option<&'a Delta>,
     pub(crate) state: &'a IndexState,
+    pub(crate) fanout: u8,
+    /// Texts that wait, and documents in memory.
+    pub(super) unwritten: Option<(&'a TextBuffer, &'a BTreeMap<u32, OpenDocument>)>,
 }
 
 /// Damage in the value of a key.
@@ -51,6 +57,11 @@ fn standing_number(bytes: &[u8]) -> Result<Option<u32>, FormatError> {
 }
 
 impl<'a> View<'a> {
+    /// What segments hold, and nothing else.
+    pub(super) fn over(dictionary: &'a Dictionary, state: &'a IndexState, fanout: u8) -> Self {
+        Self { dictionary, delta: None, state, fanout, unwritten: None }
+    }
+
     /// The newest value of `key`.
     pub(crate) fn newest<T>(&self, key: &[u8], decode: impl Fn(&[u8]) -> Result<T, FormatError>) -> Result<Option<T>> {
         let kind = key.first().copied().unwrap_or_default();
@@ -112,17 +123,6 @@ impl<'a> View<'a> {
     /// The entity with this name in a scope.
     pub(crate) fn entity_by_name(&self, scope: u32, name_key: &str) -> Result<Option<u32>> {
         Ok(self.newest(&key::entity_name(scope, name_key), standing_number)?.flatten())
-    }
-
-    /// One part of a record.
-    pub(crate) fn part(&self, entity: u32, part: u32) -> Result<Part> {
-        self.newest(&key::numbered2(key::ENTITY_PART, entity, part), Part::decode)?
-            .ok_or_else(|| inconsistent(format!("part {part} of entity {entity} is missing")))
-    }
-
-    /// All parts of a record, in order.
-    pub(crate) fn parts(&self, row: &EntityRow) -> Result<Vec<Part>> {
-        (0..row.parts).map(|part| self.part(row.entity, part)).collect()
     }
 
     /// The chunks with this external id, with their documents.

@@ -6,19 +6,21 @@
 
 use super::delta::Delta;
 use super::options::{Durability, MemoryScope, Options};
+use super::parts::Part;
 use super::tail::Tail;
+use super::texts::TextBuffer;
 use super::view::View;
 use super::{flush, merge};
 use crate::dictionary::{Dictionary, PageCache, SegmentView};
 use crate::store::{self, Head, StoreWriter};
 use crate::text::TermCounter;
 use crate::{Error, Result};
-use plica_format::chunk::TextRow;
+use plica_format::block::Reference;
 use plica_format::document::{DocumentHead, DocumentState};
 use plica_format::key::{self, INDEX_SCOPE};
 use plica_format::page::Parameters;
 use plica_format::state::{IndexState, Totals};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -35,27 +37,6 @@ pub(super) struct OpenDocument {
     /// Texts of the last chunks, newest last, at most as many as the fan-out; with their ids.
     pub(super) recent: Vec<(u32, String)>,
     pub(super) dirty: bool,
-}
-
-/// Texts that wait for their block to fill up.
-#[derive(Debug, Default)]
-pub(super) struct TextBuffer {
-    pub(super) raw: Vec<u8>,
-    /// Rows without their block, in the order of the bytes.
-    pub(super) rows: Vec<TextRow>,
-}
-
-impl TextBuffer {
-    /// Title and text of a row.
-    pub(super) fn read(&self, row: &TextRow) -> Result<(String, String)> {
-        let start = row.offset as usize;
-        let middle = start + row.title_bytes as usize;
-        let end = middle + row.text_bytes as usize;
-        let read = |range| self.raw.get(range).and_then(|bytes| std::str::from_utf8(bytes).ok()).map(str::to_owned);
-        read(start..middle).zip(read(middle..end)).ok_or(Error::Unusable {
-            reason: "the texts that wait to be written do not fit their rows; drop this writer and open another",
-        })
-    }
 }
 
 /// What opening a writer found and did.
@@ -112,6 +93,10 @@ pub struct Writer {
     pub(super) flushes: usize,
     /// File end after the last commit, to know what a commit wrote.
     committed_end: u64,
+    /// Parts of records that were shown to a model, for the next time.
+    pub(super) shown: HashMap<(u32, u32), Arc<[Part]>>,
+    /// The dictionary that the store compresses with.
+    pub(super) compresses_with: Option<Reference>,
 }
 
 impl Writer {
@@ -180,6 +165,8 @@ impl Writer {
             recovered,
             flushes: 0,
             committed_end,
+            shown: HashMap::new(),
+            compresses_with: None,
         };
         writer.chunks = writer.count_chunks()?;
         Ok(writer)
@@ -300,10 +287,12 @@ impl Writer {
         self.open.clear();
         self.outlines.clear();
         self.replacing.clear();
+        self.shown.clear();
         let head = self.store.head().clone();
         self.state = decode_state(&head)?;
         self.delta = Delta::new(self.counter.hasher().clone(), &self.state);
         self.flushes = 0;
+        self.follow_dictionary()?;
         self.refresh_dictionary()?;
         self.chunks = self.count_chunks()?;
         Ok(())
@@ -336,7 +325,13 @@ impl Writer {
 
     /// What has been added so far, committed or not, as typed reads.
     pub(crate) fn view(&self) -> View<'_> {
-        View { dictionary: &self.dictionary, delta: Some(&self.delta), state: &self.state }
+        View {
+            dictionary: &self.dictionary,
+            delta: Some(&self.delta),
+            state: &self.state,
+            fanout: self.parameters.fanout,
+            unwritten: Some((&self.texts, &self.open)),
+        }
     }
 
     /// The scope of a document's entity memory.
@@ -350,7 +345,8 @@ impl Writer {
 
 /// The dictionary over the segments of a state.
 fn dictionary(store: &mut StoreWriter, state: &IndexState, cache: &Arc<PageCache>) -> Result<Dictionary> {
-    Ok(Dictionary { blocks: store.blocks()?, segments: segment_views(state), cache: Arc::clone(cache) })
+    let blocks = store.blocks()?.with_dictionary(state.dictionary);
+    Ok(Dictionary { blocks, segments: segment_views(state), cache: Arc::clone(cache) })
 }
 
 /// The state that a commit names; that of creation names none.

@@ -14,10 +14,13 @@ use plica_format::limits::SUMMARY_BYTES;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-/// Chunks after which a long build commits what it has, where nothing else is asked for.
-const COMMIT_CHUNKS: u32 = 512;
-/// And the time after which it does: a slow model's work is not left uncommitted for long.
+/// Bytes of text after which a long build commits what it has, where nothing else is asked for: so much is read again
+/// after a crash. By bytes, so that the file does not depend on how quick the machine is.
+const COMMIT_BYTES: usize = 1 << 20;
+/// And the time after which it does where a model's answers cannot be had again for nothing.
 const COMMIT_TIME: Duration = Duration::from_secs(2);
+/// Level of zstd for what is read with a model: next to understanding a text, compressing it well costs little.
+const READ_LEVEL: i32 = 9;
 
 /// A document to read.
 #[derive(Debug, Clone, Copy, Default)]
@@ -78,6 +81,7 @@ pub struct Reader<'a> {
     acknowledge: Box<dyn FnMut(Acknowledged) + 'a>,
     progress: Progress<'a>,
     since_commit: u32,
+    bytes_since_commit: usize,
     last_commit: Instant,
 }
 
@@ -121,11 +125,13 @@ impl<'a> Reader<'a> {
             acknowledge: Box::new(|_| ()),
             progress: Box::new(|_, _, _| ()),
             since_commit: 0,
+            bytes_since_commit: 0,
             last_commit: Instant::now(),
         }
     }
 
-    /// Commits after every `chunks` chunks, instead of about every two seconds.
+    /// Commits after every `chunks` chunks, instead of after each MiB of text; with a model whose answers cannot be
+    /// had again for nothing ([`Model::answers_are_free`]), instead of about every two seconds.
     pub fn commit_every(mut self, chunks: u32) -> Self {
         self.commit_chunks = Some(chunks.max(1));
         self
@@ -346,10 +352,11 @@ impl<'a> Reader<'a> {
         let Some(model) = self.model else {
             for (id, chunk) in chunks {
                 writer.append_chunk(id, &placed(writer, id, chunk)?)?;
-                self.since_commit += 1;
+                self.count(chunk);
             }
             return Ok(());
         };
+        writer.compress_with_level(READ_LEVEL);
         let mut inputs = Vec::with_capacity(chunks.len());
         for (id, chunk) in chunks {
             inputs.push(Prepared {
@@ -375,10 +382,16 @@ impl<'a> Reader<'a> {
             let appended = writer.append_chunk(id, &placed(writer, id, chunk)?)?;
             writer.apply_update(id, appended.ordinal, updates)?;
             writer.count_update(id, Origin::Model)?;
-            self.since_commit += 1;
+            self.count(chunk);
         }
         let ids: Vec<String> = chunks.iter().map(|(id, _)| (*id).to_owned()).collect();
         self.fold(writer, &ids)
+    }
+
+    /// Counts a chunk that waits for its commit.
+    fn count(&mut self, chunk: &NewChunk<'_>) {
+        self.since_commit += 1;
+        self.bytes_since_commit += chunk.text.len();
     }
 
     /// Folds every complete unit of the documents that has no summary and whose units are all there, level by level.
@@ -437,7 +450,10 @@ impl<'a> Reader<'a> {
     pub fn commit_if_due(&mut self, writer: &mut Writer) -> Result<()> {
         let due = match self.commit_chunks {
             Some(chunks) => self.since_commit >= chunks,
-            None => self.since_commit >= COMMIT_CHUNKS || self.last_commit.elapsed() >= COMMIT_TIME,
+            None => {
+                let costs = self.model.is_some_and(|model| !model.answers_are_free());
+                self.bytes_since_commit >= COMMIT_BYTES || costs && self.last_commit.elapsed() >= COMMIT_TIME
+            }
         };
         if due { self.commit_part(writer) } else { Ok(()) }
     }
@@ -452,7 +468,7 @@ impl<'a> Reader<'a> {
 
     /// Commits and acknowledges.
     pub fn commit(&mut self, writer: &mut Writer) -> Result<()> {
-        self.since_commit = 0;
+        (self.since_commit, self.bytes_since_commit) = (0, 0);
         self.last_commit = Instant::now();
         if writer.has_changes() {
             let commit = writer.commit()?;

@@ -19,6 +19,12 @@ pub trait Model: Sync {
 
     /// Folds consecutive units into one summary of at most [`FoldInput::limit_bytes`].
     fn fold(&self, input: &FoldInput<'_>) -> Result<String>;
+
+    /// Whether the same questions can be asked again for nothing. Then a build commits by the text that it has read, and
+    /// reads a little of it again after a crash; else it commits often.
+    fn answers_are_free(&self) -> bool {
+        false
+    }
 }
 
 /// What a model sees of a chunk.

@@ -141,6 +141,6 @@ impl Snapshot {
         let view = self.view();
         let mut records = view.set(&keys::entity_alias(scope, &name))?;
         records.extend(view.entity_by_name(scope, &name)?);
-        records.into_iter().take(RECORDS).map(|entity| Ok(view.part(entity, 0)?.name)).collect()
+        records.into_iter().take(RECORDS).map(|entity| view.name_of(entity)).collect()
     }
 }

@@ -6,7 +6,7 @@ use crate::Result;
 use crate::index::records::{bounded, symbol};
 use crate::index::view::inconsistent;
 use plica_format::document::DocumentState;
-use plica_format::entity::Part;
+use plica_format::entity::Addition;
 use plica_format::key::{self, INDEX_SCOPE};
 use plica_format::page::MemoryScope;
 use std::collections::BTreeMap;
@@ -39,8 +39,11 @@ impl Reading<'_> {
             let mut entities = self.view.set(&key::entity_alias(scope, &name_key))?;
             entities.extend(self.view.entity_by_name(scope, &name_key)?);
             for entity in entities {
-                for part in self.view.parts(&self.view.entity_row(entity)?)? {
-                    let Part { name, aliases, .. } = part;
+                let mut additions = Vec::new();
+                for part in 0..self.view.entity_row(entity)?.parts {
+                    additions.extend(self.view.stored_part(entity, part)?);
+                }
+                for Addition { name, aliases, .. } in additions {
                     for other in std::iter::once(name).chain(aliases) {
                         let known = bounded(symbol(&other));
                         if !known.is_empty() && known != own {

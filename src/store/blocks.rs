@@ -8,9 +8,10 @@
 
 use super::cache::Cache;
 use super::checked::{Checked, Mark};
-use super::codec::decompress;
+use super::codec::{PreparedDictionary, decompress};
 use super::source::Source;
 use crate::{Error, Result};
+use parking_lot::RwLock;
 use plica_format::FormatError;
 use plica_format::block::{
     BlockHeader, BlockKind, Codec, FileId, HEADER_BYTES, Reference, payload_checksum, span_bytes,
@@ -33,6 +34,8 @@ pub(crate) struct Shared {
     checked: Checked,
     /// Payloads that had to be copied.
     cache: Cache,
+    /// The last dictionary that was needed.
+    dictionary: RwLock<Option<(Reference, Arc<PreparedDictionary>)>>,
 }
 
 /// The blocks of one snapshot of a file; cheap to clone.
@@ -44,6 +47,8 @@ pub(crate) struct Blocks {
     file_id: FileId,
     /// Where the snapshot ends.
     end: u64,
+    /// The dictionary of the snapshot, where it has one.
+    dictionary: Option<Reference>,
     /// Shared with the file's other snapshots.
     shared: Arc<Shared>,
 }
@@ -91,7 +96,7 @@ pub(crate) fn read_failed(offset: u64, what: &str) -> impl FnOnce(io::Error) -> 
 impl Blocks {
     /// The blocks of `source` that end at or before `end`, which the file must be known to reach.
     pub(crate) fn new(source: Arc<dyn Source>, file_id: FileId, end: u64) -> Self {
-        Self { source, file_id, end, shared: Arc::default() }
+        Self { source, file_id, end, dictionary: None, shared: Arc::default() }
     }
 
     /// The same file up to another end, with what is known of it; by another source where one is given.
@@ -100,8 +105,14 @@ impl Blocks {
             source: source.unwrap_or_else(|| self.source.clone()),
             file_id: self.file_id,
             end,
+            dictionary: self.dictionary,
             shared: self.shared.clone(),
         }
+    }
+
+    /// The same blocks, of which those that are compressed with a dictionary have this one.
+    pub(crate) fn with_dictionary(&self, dictionary: Option<Reference>) -> Self {
+        Self { dictionary, ..self.clone() }
     }
 
     /// The same file, with nothing remembered of it.
@@ -144,7 +155,9 @@ impl Blocks {
                 let stored = stored_part(reference, block);
                 match header.codec {
                     Codec::Stored => Bytes::Borrowed(stored),
-                    Codec::Zstd => Bytes::Owned(self.cached(reference, || decode(reference, &header, stored))?),
+                    Codec::Zstd | Codec::ZstdWithDictionary => {
+                        Bytes::Owned(self.cached(reference, || self.decode(reference, &header, stored))?)
+                    }
                 }
             }
             None => Bytes::Owned(self.cached(reference, || self.read_copy(reference, span))?),
@@ -216,7 +229,7 @@ impl Blocks {
 
     /// The payload by a positioned read; always verified, since it comes from the medium each time.
     fn read_copy(&self, reference: &Reference, span: usize) -> Result<Arc<[u8]>> {
-        SCRATCH.with_borrow_mut(|scratch| {
+        let copied = SCRATCH.with_borrow_mut(|scratch| {
             scratch.resize(span.max(scratch.len()), 0);
             let block = &mut scratch[..span];
             self.source
@@ -226,10 +239,49 @@ impl Blocks {
             check_payload(reference, block)?;
             let stored = stored_part(reference, block);
             match header.codec {
-                Codec::Stored => Ok(stored.into()),
-                Codec::Zstd => decode(reference, &header, stored),
+                Codec::Stored => Ok((None, stored.into())),
+                Codec::Zstd => self.decode(reference, &header, stored).map(|raw| (None, raw)),
+                // The dictionary may have to be read, by way of the same scratch.
+                Codec::ZstdWithDictionary => Ok((Some(header), Arc::from(stored))),
             }
-        })
+        })?;
+        match copied {
+            (None, raw) => Ok(raw),
+            (Some(header), stored) => self.decode(reference, &header, &stored),
+        }
+    }
+
+    /// The dictionary of the snapshot, for a block that is compressed with it.
+    fn dictionary_of(&self, reference: &Reference) -> Result<Arc<PreparedDictionary>> {
+        let what = || format!("{} block", reference.kind.name());
+        let Some(dictionary) = self.dictionary.filter(|dictionary| dictionary.end() <= reference.offset) else {
+            let detail = "it is compressed with a dictionary, and the commit names none that lies before it";
+            return Err(damaged(reference.offset, what(), detail));
+        };
+        if let Some((known, prepared)) = &*self.shared.dictionary.read()
+            && *known == dictionary
+        {
+            return Ok(Arc::clone(prepared));
+        }
+        let prepared = PreparedDictionary::new(&self.read(&dictionary)?)
+            .ok_or_else(|| damaged(dictionary.offset, "dictionary block", "expected a dictionary of zstd"))?;
+        let prepared = Arc::new(prepared);
+        *self.shared.dictionary.write() = Some((dictionary, Arc::clone(&prepared)));
+        Ok(prepared)
+    }
+
+    /// Decodes a zstd payload into exactly the raw length that the checked header states, which its kind limits.
+    fn decode(&self, reference: &Reference, header: &BlockHeader, stored: &[u8]) -> Result<Arc<[u8]>> {
+        let dictionary = match header.codec {
+            Codec::ZstdWithDictionary => Some(self.dictionary_of(reference)?),
+            Codec::Stored | Codec::Zstd => None,
+        };
+        let mut raw: Arc<[u8]> = std::iter::repeat_n(0, header.raw_bytes as usize).collect();
+        if let Some(raw) = Arc::get_mut(&mut raw) {
+            decompress(stored, raw, dictionary.as_deref())
+                .map_err(|detail| damaged(reference.offset, format!("{} block", reference.kind.name()), detail))?;
+        }
+        Ok(raw)
     }
 
     /// The payload from the cache, or made and put there.
@@ -261,16 +313,6 @@ pub(crate) fn check_payload(reference: &Reference, block: &[u8]) -> Result<()> {
         return Err(damaged(reference.offset, what(), "expected zeros after the payload, got another byte"));
     }
     Ok(())
-}
-
-/// Decodes a zstd payload into exactly the raw length that the checked header states, which its kind limits.
-pub(crate) fn decode(reference: &Reference, header: &BlockHeader, stored: &[u8]) -> Result<Arc<[u8]>> {
-    let mut raw: Arc<[u8]> = std::iter::repeat_n(0, header.raw_bytes as usize).collect();
-    if let Some(raw) = Arc::get_mut(&mut raw) {
-        decompress(stored, raw)
-            .map_err(|detail| damaged(reference.offset, format!("{} block", reference.kind.name()), detail))?;
-    }
-    Ok(raw)
 }
 
 /// The blocks of a range, in the order of the file; see [`Blocks::walk`].

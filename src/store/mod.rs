@@ -22,6 +22,7 @@ mod tests;
 mod writer;
 
 pub(crate) use blocks::{Blocks, Payload};
+pub(crate) use codec::{Compression, TRAINED_BYTES, TRAINED_BYTES_MOST, train};
 pub(crate) use head::Head;
 pub use open::SourceKind;
 pub(crate) use open::{Opened, ReadOptions, Refresh, open_bytes, open_read};

@@ -38,6 +38,7 @@ struct BytesLine<'a> {
     total: u64,
     live: u64,
     dead: u64,
+    budget: BTreeMap<&'static str, u64>,
     #[serde(flatten)]
     structures: &'a BTreeMap<&'static str, u64>,
 }
@@ -88,6 +89,7 @@ pub fn stat(arguments: &Arguments) -> Outcome {
                 live: stat.bytes.live,
                 dead: stat.bytes.dead,
                 structures: &stat.bytes.structures,
+                budget: stat.bytes.budget.parts().into_iter().collect(),
             },
             calls: CallsLine { accepted, expected, given },
             docs: stat
@@ -160,6 +162,9 @@ fn show(out: &mut Output, stat: &Stat, parameters: &str) -> Outcome {
     }
     for (name, bytes) in &stat.bytes.structures {
         rows.push(vec![format!("  {name}"), grouped(*bytes), share(*bytes)]);
+    }
+    for (name, bytes) in stat.bytes.budget.parts() {
+        rows.push(vec![format!("  for {name}"), grouped(bytes), share(bytes)]);
     }
     rows.push(vec!["(sources)".to_owned(), grouped(stat.bytes.text), share(stat.bytes.text)]);
     table(out, &["bytes", "", ""], &[1, 2], &rows)?;

@@ -76,7 +76,13 @@ pub(in crate::index) fn write_outlines(writer: &mut Writer) -> Result<()> {
 fn write_outline(writer: &mut Writer, document: u32, mut outline: PendingOutline) -> Result<()> {
     let summarizer = writer.summarizer.0.clone();
     let shares = Shares::new(outline.head.budget);
-    let view = View { dictionary: &writer.dictionary, delta: Some(&writer.delta), state: &writer.state };
+    let view = View {
+        dictionary: &writer.dictionary,
+        delta: Some(&writer.delta),
+        state: &writer.state,
+        fanout: writer.parameters.fanout,
+        unwritten: None,
+    };
     let mut io = Io {
         view,
         store: &mut writer.store,

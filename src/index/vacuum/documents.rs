@@ -2,8 +2,8 @@
 
 use super::Run;
 use super::walk::Walk;
-use crate::index::documents::TEXT_BLOCK_BYTES;
 use crate::index::tail::read_page;
+use crate::index::texts::TEXT_BLOCK_BYTES;
 use crate::index::view::{damaged_value, inconsistent};
 use crate::{Error, Result};
 use plica_format::block::{BlockKind, Reference};

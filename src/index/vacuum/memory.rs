@@ -6,10 +6,11 @@ use super::walk::Walk;
 use crate::Result;
 use crate::index::documents::varint;
 use crate::index::flush::split_set;
+use crate::index::parts::{cut_parts, noted};
 use crate::index::view::{damaged_value, inconsistent};
-use plica_format::entity::{EntityRow, Part, encode_rows};
+use plica_format::entity::{Addition, EntityRow, decode_part, encode_part, encode_rows};
 use plica_format::idset;
-use plica_format::key::{self, INDEX_SCOPE, ROWS_A_BLOCK};
+use plica_format::key::{self, ROWS_A_BLOCK};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::ControlFlow;
 
@@ -93,33 +94,42 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The parts of all records. What a removed document told left empty parts behind; they go, and the records that had
-    /// such are given, by new id, with their parts and the part that gave the kind.
+    /// The parts of a record, by its old id: those that it has, and those that it will have. What a removed document
+    /// told left empty parts behind; they go. The others are cut anew, since their cuts depend on the commits in which they
+    /// came.
+    fn parts_of(&self, walk: &mut Walk<'_>, old: u32) -> Result<(Vec<Vec<Addition>>, Vec<Vec<Addition>>)> {
+        let mut parts = Vec::new();
+        while let Some((_, values)) = walk.next(&key::numbered(key::ENTITY_PART, old))? {
+            let Some(value) = values.last() else { continue };
+            parts.push(decode_part(value).map_err(damaged_value(key::ENTITY_PART))?);
+        }
+        let cut = cut_parts(parts.clone());
+        Ok((parts, cut))
+    }
+
+    /// The parts of all records. The records whose parts are others now are given, by new id, with their number of parts and
+    /// the part that gave the kind.
     fn parts(&mut self) -> Result<BTreeMap<u32, (u32, u32)>> {
         let ids = self.ids;
-        let mut shrunk = BTreeMap::new();
+        let mut changed = BTreeMap::new();
         let mut walk = Walk::new(self.view.dictionary);
         for (new, &old) in (0u32..).zip(&ids.old_entities) {
             self.limits.check()?;
-            let (mut parts, mut kind_part, mut dropped) = (0u32, 0, false);
-            while let Some((_, values)) = walk.next(&key::numbered(key::ENTITY_PART, old))? {
-                let Some(value) = values.last() else { continue };
-                let part = Part::decode(value).map_err(damaged_value(key::ENTITY_PART))?;
-                if parts > 0 && part == (Part { document: INDEX_SCOPE, ..Part::default() }) {
-                    dropped = true;
-                    continue;
-                }
-                self.push(&key::numbered2(key::ENTITY_PART, new, parts), value)?;
-                parts += 1;
-                if kind_part == 0 && !part.kind.is_empty() {
-                    kind_part = parts;
-                }
+            let (before, parts) = self.parts_of(&mut walk, old)?;
+            for (number, part) in (0u32..).zip(&parts) {
+                let mut value = Vec::new();
+                encode_part(part, &mut value);
+                self.push(&key::numbered2(key::ENTITY_PART, new, number), &value)?;
             }
-            if dropped {
-                shrunk.insert(new, (parts, kind_part));
+            if before != parts {
+                let kind_part = parts
+                    .iter()
+                    .position(|part| part.iter().any(|addition| !addition.kind.is_empty()))
+                    .map_or(0, |at| at as u32 + 1);
+                changed.insert(new, (parts.len() as u32, kind_part));
             }
         }
-        Ok(shrunk)
+        Ok(changed)
     }
 
     fn rows(&mut self, shrunk: &BTreeMap<u32, (u32, u32)>) -> Result<()> {
@@ -198,18 +208,20 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// The sets of the hashes of descriptions.
     fn descriptions(&mut self) -> Result<()> {
         let ids = self.ids;
         let mut walk = Walk::new(self.view.dictionary);
         for (new, &old) in (0u32..).zip(&ids.old_entities) {
             self.limits.check()?;
-            while let Some((found, values)) = walk.next(&key::numbered(key::ENTITY_DESCRIPTION, old))? {
-                if values.last().is_some_and(Vec::is_empty) {
-                    let mut key = key::numbered(key::ENTITY_DESCRIPTION, new);
-                    key.extend_from_slice(found.get(5..).unwrap_or_default());
-                    self.push(&key, &[])?;
+            let mut members = BTreeSet::new();
+            for (number, part) in (0u32..).zip(self.parts_of(&mut walk, old)?.1) {
+                for addition in part {
+                    let texts = self.view.read_addition(addition)?.descriptions;
+                    members.extend(texts.iter().map(|text| noted(number, text)));
                 }
             }
+            self.push_set(&key::numbered(key::ENTITY_DESCRIPTION, new), &members)?;
         }
         Ok(())
     }

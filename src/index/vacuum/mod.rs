@@ -6,6 +6,7 @@
 //! bytes (given the same file id and epoch). Document numbers stay, since they say which document came first.
 //!
 //! * `ids.rs`: old ids and new ones; `walk.rs`: reading keys in an order that is not theirs;
+//! * `texts.rs`: how texts are compressed;
 //! * `documents.rs`, `memory.rs`, `outlines.rs`, `terms.rs`: the kinds of keys, in the order of the new segment.
 //!
 //! Everything streams: besides the tables of ids, memory holds a leaf, a posting list or a page at a time.
@@ -17,6 +18,7 @@ mod outlines;
 mod terms;
 #[cfg(test)]
 mod tests;
+mod texts;
 mod walk;
 
 use super::flush::level_of;
@@ -134,7 +136,7 @@ impl Writer {
         self.store.demand_space_beside(before_bytes, || room_for(&path))?;
         let mut replacement = self.store.begin_replacement()?;
         let epoch = replacement.store().head().commit.epoch;
-        let view = View { dictionary: &self.dictionary, delta: None, state: &self.state };
+        let view = View::over(&self.dictionary, &self.state, self.parameters.fanout);
         let state = write(view, self.parameters.fanout, replacement.store(), limits)?;
         limits.check()?;
         let after_bytes = replacement.finish(&mut self.store, state)?;
@@ -151,7 +153,10 @@ fn room_for(path: &Path) -> Result<u64> {
 /// Writes all that `view` holds to `new`, and gives the state to publish.
 fn write(view: View<'_>, fanout: u8, new: &mut StoreWriter, limits: &Limits) -> Result<Vec<u8>> {
     let ids = Ids::gather(view, limits)?;
-    let mut run = Run { view, fanout, new, segment: SegmentBuilder::new(), ids: &ids, limits, apart: 0 };
+    let start = new.end();
+    let dictionary = texts::prepare(view, &ids, new, limits)?;
+    let apart = new.end() - start;
+    let mut run = Run { view, fanout, new, segment: SegmentBuilder::new(), ids: &ids, limits, apart };
     run.documents()?;
     run.memory()?;
     run.summary_lengths()?;
@@ -166,6 +171,7 @@ fn write(view: View<'_>, fanout: u8, new: &mut StoreWriter, limits: &Limits) -> 
         chunks: ids.old_chunks.len() as u32,
         entities: ids.old_entities.len() as u32,
         segments: segments.into_iter().collect(),
+        dictionary,
         ..view.state.clone()
     };
     let state = state.encode();

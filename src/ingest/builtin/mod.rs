@@ -42,6 +42,10 @@ impl Model for Builtin {
     fn fold(&self, input: &FoldInput<'_>) -> Result<String> {
         Ok(summary::fold(input.units, input.limit_bytes))
     }
+
+    fn answers_are_free(&self) -> bool {
+        true
+    }
 }
 
 fn update(input: &UpdateInput<'_>) -> Vec<EntityUpdate> {

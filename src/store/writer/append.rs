@@ -2,6 +2,7 @@
 
 use super::StoreWriter;
 use crate::store::blocks::Blocks;
+use crate::store::codec::Compression;
 use crate::{Error, Result};
 use plica_format::block::{
     BlockHeader, BlockKind, Codec, FileId, HEADER_BYTES, Reference, payload_checksum, span_bytes,
@@ -96,8 +97,8 @@ impl StoreWriter {
             };
             return Err(Error::Limit { what, limit: kind.raw_limit() as u64, got: payload.len() as u64 });
         }
-        let compressed = if compress { self.compressor.compress(payload) } else { None };
-        let (codec, stored) = compressed.map_or((Codec::Stored, payload), |stored| (Codec::Zstd, stored));
+        let compressed = if compress { self.compressor.compress(kind, payload) } else { None };
+        let (codec, stored) = compressed.unwrap_or((Codec::Stored, payload));
         let span = span_bytes(stored.len() as u32);
         let offset = self.written + self.buffer.len() as u64;
         let padding = if kind.stays_in_page() { page_padding(offset, span) } else { 0 };
@@ -123,6 +124,16 @@ impl StoreWriter {
             salt,
             &mut self.cover,
         ))
+    }
+
+    /// How payloads are compressed.
+    pub(crate) fn compression(&self) -> &Compression {
+        self.compressor.compression()
+    }
+
+    /// Compresses otherwise from now on. A dictionary must be that of the state which the next commit publishes.
+    pub(crate) fn set_compression(&mut self, compression: Compression) {
+        self.compressor.set(compression);
     }
 
     /// Refuses to build on appends of which one failed.
