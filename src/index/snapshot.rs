@@ -13,7 +13,7 @@ use plica_format::document::{DocumentHead, DocumentState};
 use plica_format::key;
 use plica_format::page::Parameters;
 use plica_format::state::IndexState;
-use std::collections::HashMap;
+use hashbrown::HashMap;
 use std::sync::{Arc, OnceLock};
 
 /// What a snapshot shares with its clones.

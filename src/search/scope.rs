@@ -10,7 +10,7 @@ use plica_format::document::{DocumentHead, DocumentState};
 use plica_format::entity::{EntityRow, SummaryRow};
 use plica_format::key::{INDEX_SCOPE, ROWS_A_BLOCK};
 use std::cell::RefCell;
-use std::collections::HashMap;
+use hashbrown::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 

@@ -8,7 +8,8 @@ use super::positioned::FileSource;
 use super::source::Source;
 use crate::{Error, Result};
 use plica_format::limits::PAGE_BYTES;
-use plica_format::page::FilePage;
+use parking_lot::Mutex;
+use plica_format::page::{FilePage, SLOT_PAGES};
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -56,10 +57,17 @@ enum Origin {
         file: Arc<File>,
         /// How its blocks are read.
         kind: SourceKind,
+        /// The slots as they were when a refresh found nothing newer than this head.
+        settled: Arc<Mutex<Option<SlotStarts>>>,
     },
     /// Bytes, which never change.
     Memory,
 }
+
+/// Bytes at the start of a slot in which two values of it can differ.
+const SLOT_START_BYTES: usize = 68;
+/// The starts of all slots.
+type SlotStarts = [[u8; SLOT_START_BYTES]; SLOT_PAGES.len()];
 
 /// What a refresh found.
 #[derive(Debug)]
@@ -94,7 +102,7 @@ pub(crate) fn open_read(path: &Path, options: &ReadOptions) -> Result<Opened> {
             recovery_pending: chosen.recovery_pending,
             page: pages.page,
             head: chosen.head,
-            origin: Origin::File { path: path.to_path_buf(), file, kind: options.source },
+            origin: Origin::File { path: path.to_path_buf(), file, kind: options.source, settled: Arc::default() },
         });
     }
 }
@@ -128,6 +136,16 @@ fn read_file_head(file: &Arc<File>, path: &Path) -> Result<(HeadPages, Chosen)> 
     let pages = read_head_pages(&*source, Some(path))?;
     let chosen = choose_head(&source, &pages, || probe_writer(file))?;
     Ok((pages, chosen))
+}
+
+/// Reads where the slots can differ, and nothing else.
+fn slot_starts(file: &Arc<File>) -> std::io::Result<SlotStarts> {
+    let source = FileSource::new(file.clone());
+    let mut starts = [[0; SLOT_START_BYTES]; SLOT_PAGES.len()];
+    for (start, page) in starts.iter_mut().zip(SLOT_PAGES) {
+        source.read_at(start, u64::from(page) * PAGE_BYTES as u64)?;
+    }
+    Ok(starts)
 }
 
 /// Asks whether a writer holds the file, by a shared lock that is given back at once.
@@ -182,15 +200,22 @@ impl Opened {
     ///
     /// As [`open_read`]; this snapshot stays good.
     pub(crate) fn refresh(&self) -> Result<Refresh> {
-        let Origin::File { path, file, kind } = &self.origin else { return Ok(Refresh::Unchanged) };
+        let Origin::File { path, file, kind, settled } = &self.origin else { return Ok(Refresh::Unchanged) };
         if !is_same_file(file, path)? {
             return Ok(Refresh::Replaced);
+        }
+        // Mostly nothing has happened, and slots that begin as they did say so without being read whole.
+        let starts = slot_starts(file).map_err(Error::io("read", Some(path)))?;
+        if *settled.lock() == Some(starts) {
+            return Ok(Refresh::Unchanged);
         }
         let (pages, chosen) = read_file_head(file, path)?;
         if chosen.superseded || pages.page.file_id != self.page.file_id {
             return Ok(Refresh::Replaced);
         }
         if chosen.head.commit.sequence <= self.head.commit.sequence {
+            // Where an intent is newer, a commit is about to come, or the lock must be asked again.
+            *settled.lock() = chosen.clean.then_some(starts);
             return Ok(Refresh::Unchanged);
         }
         let end = chosen.head.end;
@@ -202,7 +227,7 @@ impl Opened {
             recovery_pending: chosen.recovery_pending,
             page: self.page,
             head: chosen.head,
-            origin: self.origin.clone(),
+            origin: Origin::File { path: path.clone(), file: file.clone(), kind: *kind, settled: Arc::default() },
         })))
     }
 

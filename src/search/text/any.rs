@@ -13,16 +13,24 @@ use super::rank::Ranking;
 use super::top::Top;
 use crate::Result;
 use plica_format::postings::BLOCK_POSTINGS;
+use std::cell::Cell;
 
 /// A window is at least so many ids.
 const LEAST_WINDOW: u32 = 256;
 /// Ids of an inner window, where several terms are essential.
 const INNER: usize = 2048;
+/// Terms whose space is kept from search to search.
+const KEPT_TERMS: usize = 16;
+
+thread_local! {
+    /// Space that is used again from search to search: between two, sums, marks and frequencies are zero.
+    static KEPT: Cell<Option<Box<Space>>> = const { Cell::new(None) };
+}
 
 /// Space that is used again from window to window.
 struct Space {
     /// Approximate sums by place in the inner window.
-    sums: Box<[f32; INNER]>,
+    sums: [f32; INNER],
     /// Which places have one.
     marks: [u64; INNER / 64],
     /// Frequencies of each term by place in the inner window.
@@ -45,14 +53,27 @@ struct Window {
 
 /// Puts the best chunks into `top`.
 pub(super) fn rank(ranking: &mut Ranking<'_>, top: &mut Top<'_>) -> Result<()> {
+    let mut space = KEPT.take().unwrap_or_else(|| {
+        Box::new(Space {
+            sums: [0.0; INNER],
+            marks: [0; INNER / 64],
+            frequencies: Vec::new(),
+            scores: [0.0; BLOCK_POSTINGS],
+            found: Vec::new(),
+        })
+    });
+    space.found.clear();
+    space.found.resize(ranking.terms.len(), 0);
+    walk(ranking, top, &mut space)?;
+    // After an error it may hold numbers of that search, and is dropped. A question of many terms makes it large.
+    space.frequencies.truncate(KEPT_TERMS);
+    KEPT.set(Some(space));
+    Ok(())
+}
+
+/// Walks all windows.
+fn walk(ranking: &mut Ranking<'_>, top: &mut Top<'_>, space: &mut Space) -> Result<()> {
     let terms = ranking.terms.len();
-    let mut space = Space {
-        sums: Box::new([0.0; INNER]),
-        marks: [0; INNER / 64],
-        frequencies: Vec::new(),
-        scores: [0.0; BLOCK_POSTINGS],
-        found: vec![0; terms],
-    };
     let mut bounds: Vec<(f64, usize)> = Vec::with_capacity(terms);
     let mut window = Window { last: 0, essential: Vec::new(), others: Vec::new(), rest: 0.0 };
     let mut first = 0u32;
@@ -93,8 +114,8 @@ pub(super) fn rank(ranking: &mut Ranking<'_>, top: &mut Top<'_>) -> Result<()> {
                 }
             }
             match window.essential.as_slice() {
-                &[only] => walk_one(ranking, top, &mut space, &window, only, first)?,
-                _ => walk_several(ranking, top, &mut space, &window, first)?,
+                &[only] => walk_one(ranking, top, space, &window, only, first)?,
+                _ => walk_several(ranking, top, space, &window, first)?,
             }
         }
         match window.last.checked_add(1) {
