@@ -12,6 +12,7 @@ use plica_format::entity::{Addition, EntityRow, decode_part, encode_part};
 use plica_format::idset;
 use plica_format::key::{self, INDEX_SCOPE};
 use plica_format::limits::{DESCRIPTION_BYTES, LEAF_RAW_BYTES};
+use std::collections::hash_map::Entry;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
@@ -157,14 +158,17 @@ impl View<'_> {
                 if !self.has_description_hash(row.entity, piece, hash)? {
                     continue;
                 }
-                if !read.contains_key(&piece) {
-                    let mut known = HashSet::new();
-                    for part in key::parts_of_piece(piece, row.parts) {
-                        known.extend(self.part(row.entity, part)?.into_iter().flat_map(|part| part.descriptions));
+                let known = match read.entry(piece) {
+                    Entry::Occupied(known) => known.into_mut(),
+                    Entry::Vacant(place) => {
+                        let mut known = HashSet::new();
+                        for part in key::parts_of_piece(piece, row.parts) {
+                            known.extend(self.part(row.entity, part)?.into_iter().flat_map(|part| part.descriptions));
+                        }
+                        place.insert(known)
                     }
-                    read.insert(piece, known);
-                }
-                if read.get(&piece).is_some_and(|known| known.contains(description.as_str())) {
+                };
+                if known.contains(description.as_str()) {
                     continue 'given;
                 }
             }
@@ -249,5 +253,50 @@ impl Writer {
         }
         self.shown.insert((entity, number), Arc::clone(&part));
         Ok(part)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ingest::EntityUpdate;
+    use crate::{Index, Limits, NewChunk, Options};
+
+    #[test]
+    fn descriptions_of_one_hash_are_told_apart_and_a_repeated_one_adds_nothing() {
+        // Among 2,000 descriptions some thirty share their 16 bits with another.
+        let texts: Vec<String> = (0..2_000).map(|at| format!("the keeper of lamp number {at}")).collect();
+        let mut hashes: Vec<u16> = texts.iter().map(|text| hash_of(text)).collect();
+        hashes.sort_unstable();
+        hashes.dedup();
+        assert!(hashes.len() < texts.len());
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.plica");
+        let mut writer = Writer::create(&path, &Options::new()).unwrap();
+        writer.add_document("a", "", "").unwrap();
+        writer.append_chunk("a", &NewChunk::text("Ilse is the keeper of lamp number 7, and of others.")).unwrap();
+        for (at, texts) in texts.chunks(3).enumerate() {
+            for _ in 0..2 {
+                let given = EntityUpdate { name: "Ilse".into(), descriptions: texts.to_vec(), ..Default::default() };
+                writer.apply_update("a", 0, &[given]).unwrap();
+            }
+            if at % 100 == 0 {
+                writer.flush().unwrap();
+            }
+        }
+        writer.publish("a").unwrap();
+        writer.commit().unwrap();
+        let all = EntityUpdate { name: "Ilse".into(), descriptions: texts.clone(), ..Default::default() };
+        writer.apply_update("a", 0, &[all]).unwrap();
+        writer.commit().unwrap();
+        let snapshot = Index::open(&path).unwrap().snapshot();
+        assert!(snapshot.entity("Ilse", None).unwrap()[0].descriptions == texts);
+        let report = snapshot.check(&Limits::default()).unwrap();
+        assert!(report.findings.is_empty(), "{:#?}", report.findings);
+        drop(snapshot);
+        writer.vacuum(&Limits::default()).unwrap();
+        let snapshot = Index::open(&path).unwrap().snapshot();
+        assert!(snapshot.entity("Ilse", None).unwrap()[0].descriptions == texts);
+        assert!(snapshot.check(&Limits::default()).unwrap().findings.is_empty());
     }
 }

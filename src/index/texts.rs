@@ -118,3 +118,78 @@ impl Writer {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Error, Index, Limits, NewChunk, Options, ReadOptions, SourceKind, Writer};
+    use plica_format::block::{BlockKind, HEADER_BYTES};
+
+    /// Some 380 KB of texts with turns that come again, one commit.
+    fn write(path: &std::path::Path) -> String {
+        let mut writer = Writer::create(path, &Options::new()).unwrap();
+        writer.add_document("a", "", "").unwrap();
+        let mut whole = String::new();
+        for at in 0..200u32 {
+            let text: String = (0..400).map(|n| format!("w{} ", (at * 7 + n * n * (at % 3)) % 900)).collect();
+            writer.append_chunk("a", &NewChunk::text(&text)).unwrap();
+            whole.push_str(&text);
+        }
+        writer.publish("a").unwrap();
+        writer.commit().unwrap();
+        whole
+    }
+
+    #[test]
+    fn texts_with_a_dictionary_read_back_by_every_source_and_after_a_rollback() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.plica");
+        let mut writer = Writer::create(&path, &Options::new()).unwrap();
+        writer.add_document("a", "", "").unwrap();
+        let text = |at: u32| (0..500).map(|n| format!("w{} ", (at * 7 + n * n) % 900)).collect::<String>();
+        let fill = |writer: &mut Writer| {
+            for at in 0..200 {
+                writer.append_chunk("a", &NewChunk::text(&text(at))).unwrap();
+            }
+            writer.flush().unwrap();
+            assert!(writer.state.dictionary.is_some());
+        };
+        writer.commit().unwrap();
+        fill(&mut writer);
+        writer.rollback().unwrap();
+        assert_eq!((writer.state.dictionary, writer.compresses_with), (None, None));
+        fill(&mut writer);
+        writer.publish("a").unwrap();
+        writer.commit().unwrap();
+        drop(writer);
+        let mut writer = Writer::open(&path).unwrap();
+        writer.append_chunk("a", &NewChunk::text(&text(7))).unwrap();
+        writer.commit().unwrap();
+        let whole: String = (0..200).chain([7]).map(text).collect();
+        for source in [SourceKind::Map, SourceKind::Positioned] {
+            let snapshot = Index::open_with(&path, &ReadOptions::new().source(source)).unwrap().snapshot();
+            assert!(snapshot.text("a").unwrap() == whole);
+            assert!(snapshot.check(&Limits::default()).unwrap().findings.is_empty());
+            let structures = snapshot.stat().unwrap().bytes.structures;
+            assert!(structures["text"] + structures["dictionary"] < whole.len() as u64 / 2, "{structures:?}");
+        }
+    }
+
+    #[test]
+    fn a_damaged_dictionary_is_noticed_before_a_text_is_shown() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.plica");
+        let whole = write(&path);
+        let snapshot = Index::open(&path).unwrap().snapshot();
+        let dictionary = snapshot.view().state.dictionary.unwrap();
+        assert_eq!(dictionary.kind, BlockKind::Dictionary);
+        assert!(snapshot.text("a").unwrap() == whole);
+        let sound = std::fs::read(&path).unwrap();
+        for at in (0..dictionary.stored_bytes as usize).step_by(997).chain([0, 1, 4, 8]) {
+            let mut bad = sound.clone();
+            bad[dictionary.offset as usize + HEADER_BYTES + at] ^= 1;
+            let snapshot = Index::from_bytes(bad).unwrap().snapshot();
+            assert!(matches!(snapshot.text("a"), Err(Error::Damaged { .. })), "byte {at}");
+            assert!(!snapshot.check(&Limits::default()).unwrap().findings.is_empty());
+        }
+    }
+}

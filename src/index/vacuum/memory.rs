@@ -17,6 +17,9 @@ use std::ops::ControlFlow;
 /// Decoded blocks of rows that are kept.
 const KEPT_BLOCKS: usize = 256;
 
+/// The parts of a record.
+type Parts = Vec<Vec<Addition>>;
+
 /// Which ids a set holds.
 #[derive(Clone, Copy)]
 enum Of {
@@ -97,7 +100,7 @@ impl Run<'_> {
     /// The parts of a record, by its old id: those that it has, and those that it will have. What a removed document
     /// told left empty parts behind; they go. The others are cut anew, since their cuts depend on the commits in which they
     /// came.
-    fn parts_of(&self, walk: &mut Walk<'_>, old: u32) -> Result<(Vec<Vec<Addition>>, Vec<Vec<Addition>>)> {
+    fn parts_of(&self, walk: &mut Walk<'_>, old: u32) -> Result<(Parts, Parts)> {
         let mut parts = Vec::new();
         while let Some((_, values)) = walk.next(&key::numbered(key::ENTITY_PART, old))? {
             let Some(value) = values.last() else { continue };
