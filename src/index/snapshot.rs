@@ -8,12 +8,12 @@ use super::writer::{check_parameters, decode_state, segment_views};
 use crate::dictionary::{Dictionary, MergeCursor, PageCache};
 use crate::store::{Head, Opened};
 use crate::{Error, Result};
+use hashbrown::HashMap;
 use parking_lot::RwLock;
 use plica_format::document::{DocumentHead, DocumentState};
 use plica_format::key;
 use plica_format::page::Parameters;
 use plica_format::state::IndexState;
-use hashbrown::HashMap;
 use std::sync::{Arc, OnceLock};
 
 /// What a snapshot shares with its clones.

@@ -5,12 +5,12 @@ use super::query::{Channel, Explanation, Hit, Query, Scope};
 use crate::index::Snapshot;
 use crate::index::view::{View, inconsistent};
 use crate::{Error, Result};
+use hashbrown::HashMap;
 use plica_format::chunk::Place;
 use plica_format::document::{DocumentHead, DocumentState};
 use plica_format::entity::{EntityRow, SummaryRow};
 use plica_format::key::{INDEX_SCOPE, ROWS_A_BLOCK};
 use std::cell::RefCell;
-use hashbrown::HashMap;
 use std::rc::Rc;
 use std::sync::Arc;
 

@@ -65,3 +65,32 @@ fn queries_come_by_the_line() {
     let unknown = place.run_with(&["search", "i.plica", "--queries", "-", "--doc", "x"], "bell\n").failed(1);
     assert!(unknown.contains("\"x\""), "{unknown}");
 }
+
+#[test]
+fn several_indexes_answer_as_one() {
+    let place = Place::new();
+    for name in ["a", "b", "c"] {
+        place
+            .write(&format!("{name}.txt"), format!("The bell of {name} rings at noon. The keeper sleeps. ").repeat(40));
+    }
+    place.run(&["build", "whole.plica", "a.txt", "b.txt", "c.txt", "--chunk-words", "50"]).good();
+    place.run(&["build", "one.plica", "b.txt", "--chunk-words", "50"]).good();
+    place.run(&["build", "two.plica", "a.txt", "c.txt", "--chunk-words", "50"]).good();
+    for options in [&[][..], &["--doc", "b.txt"], &["--explain", "-k", "3"], &["--stats", "document"]] {
+        let ask = |files: &[&str]| {
+            let arguments = [&["search"], files, &["bell of b", "--json"], options].concat();
+            place.run(&arguments).good()
+        };
+        assert_eq!(ask(&["two.plica", "one.plica"]), ask(&["whole.plica"]), "{options:?}");
+    }
+    place.write("queries.txt", "bell\nkeeper\n");
+    let lines =
+        |files: &[&str]| place.run(&[&["search"], files, &["--queries", "queries.txt", "--json"]].concat()).good();
+    assert_eq!(lines(&["one.plica", "two.plica"]), lines(&["whole.plica"]));
+
+    assert!(place.run(&["search", "one.plica", "whole.plica", "bell"]).failed(1).contains("\"b.txt\""));
+    assert!(place.run(&["search", "one.plica", "none.plica", "bell"]).failed(1).contains("none.plica"));
+    let mistaken = place.run(&["search", "one.plica", "bell", "--queries", "queries.txt"]).failed(1);
+    assert!(mistaken.contains("--queries"), "{mistaken}");
+    assert_eq!(place.run(&["search", "one.plica", "two.plica", "bell", "--at", "1"]).code, 2);
+}

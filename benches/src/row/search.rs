@@ -68,9 +68,7 @@ fn row(
     let questions = &questions;
     for (name, snapshot) in &snapshots {
         names.push((name, Some(engine::segments(snapshot)?)));
-        calls.push(Box::new(move |at| {
-            Ok(plica_top10(snapshot, corpus, &questions[at], all)?.len() as u64)
-        }));
+        calls.push(Box::new(move |at| Ok(plica_top10(snapshot, corpus, &questions[at], all)?.len() as u64)));
     }
     for (name, index) in [("tantivy", &bulk), ("merged", &merged)] {
         names.push((name, Some(index.segments())));

@@ -29,7 +29,7 @@ struct Asked {
 pub fn search(arguments: &Search) -> Outcome {
     let (files, query) = operands(arguments)?;
     if files.len() > 1 && arguments.reading.at.is_some() {
-        return Err(Failure::message("--at names a commit of one index; leave it out where several are searched"));
+        return Err(Failure::Usage("--at names a commit of one index; leave it out where several are searched".into()));
     }
     let snapshots = files.iter().map(|file| open(file, &arguments.reading)).collect::<Outcome<Vec<_>>>()?;
     let several = Several::new(snapshots)?;
@@ -88,7 +88,8 @@ fn operands(arguments: &Search) -> Outcome<(Vec<PathBuf>, Option<String>)> {
         return Ok((files, None));
     }
     if files.len() == 1 {
-        return Err(Failure::message("a query is missing: plica search INDEX… QUERY, or --queries FILE"));
+        let missing = "a query is missing: plica search INDEX… QUERY, or plica search INDEX… --queries FILE";
+        return Err(Failure::Usage(missing.to_owned()));
     }
     files.pop();
     let query = arguments.operands.last().and_then(|query| query.to_str()).map(str::to_owned);
