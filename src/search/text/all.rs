@@ -16,7 +16,12 @@ struct Common {
     count: usize,
     /// By term.
     frequencies: Vec<[u32; BLOCK_POSTINGS]>,
+    /// Frequencies of the term at hand by place, where the ids lie close together.
+    by_place: Box<[u32; NEAR]>,
 }
+
+/// Ids over this many places lie close together.
+const NEAR: usize = 2048;
 
 /// Puts the best chunks into `top`.
 pub(super) fn rank(ranking: &mut Ranking<'_>, top: &mut Top<'_>) -> Result<()> {
@@ -26,7 +31,12 @@ pub(super) fn rank(ranking: &mut Ranking<'_>, top: &mut Top<'_>) -> Result<()> {
     }
     let mut order: Vec<usize> = (0..terms).collect();
     order.sort_by_key(|&at| ranking.terms[at].cursor.count);
-    let mut common = Common { ids: [0; BLOCK_POSTINGS], count: 0, frequencies: vec![[0; BLOCK_POSTINGS]; terms] };
+    let mut common = Common {
+        ids: [0; BLOCK_POSTINGS],
+        count: 0,
+        frequencies: vec![[0; BLOCK_POSTINGS]; terms],
+        by_place: Box::new([0; NEAR]),
+    };
     let mut scores = ([0.0f32; BLOCK_POSTINGS], [0.0f32; BLOCK_POSTINGS]);
     let mut found = vec![0; terms];
     let mut from = 0u32;
@@ -100,6 +110,10 @@ fn lead(ranking: &mut Ranking<'_>, common: &mut Common, term: usize, (first, las
 /// Keeps what another term has, too.
 fn keep(ranking: &mut Ranking<'_>, common: &mut Common, order: &[usize], term: usize) -> Result<()> {
     let before = order.iter().take_while(|&&at| at != term).count();
+    let last = common.ids[common.count - 1];
+    if ((last - common.ids[0]) as usize) < NEAR {
+        return keep_near(ranking, common, &order[..before], term, last);
+    }
     let mut kept = 0;
     let mut at = 0;
     // Places of what is kept, among the ids so far and in the block at hand.
@@ -131,6 +145,42 @@ fn keep(ranking: &mut Ranking<'_>, common: &mut Common, order: &[usize], term: u
         for &earlier in &order[..before] {
             common.frequencies[earlier][place] = common.frequencies[earlier][usize::from(from)];
         }
+    }
+    common.count = kept;
+    Ok(())
+}
+
+/// [`keep`], where the ids lie close together: those of the other term are marked by place, with their frequencies.
+fn keep_near(ranking: &mut Ranking<'_>, common: &mut Common, before: &[usize], term: usize, last: u32) -> Result<()> {
+    let first = common.ids[0];
+    let mut marks = [0u64; NEAR / 64];
+    let mut from = first;
+    while ranking.cursor(term).seek(from)? <= last {
+        let (ids, frequencies) = ranking.cursor(term).rest()?;
+        for (&id, &frequency) in ids.iter().zip(frequencies) {
+            if id > last {
+                break;
+            }
+            let place = (id - first) as usize;
+            marks[place / 64] |= 1 << (place % 64);
+            common.by_place[place] = frequency;
+        }
+        match ids.last().and_then(|last| last.checked_add(1)) {
+            Some(next) if next <= last => from = next,
+            _ => break,
+        }
+    }
+    let mut kept = 0;
+    for at in 0..common.count {
+        let id = common.ids[at];
+        let place = (id - first) as usize;
+        // Written in any case, and kept by counting: nothing foretells which ids are common.
+        common.ids[kept] = id;
+        common.frequencies[term][kept] = common.by_place[place];
+        for &earlier in before {
+            common.frequencies[earlier][kept] = common.frequencies[earlier][at];
+        }
+        kept += (marks[place / 64] >> (place % 64) & 1) as usize;
     }
     common.count = kept;
     Ok(())
