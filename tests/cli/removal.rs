@@ -76,3 +76,17 @@ fn a_changed_text_takes_the_place_of_the_old_one_where_that_is_asked_for() {
     assert_eq!(place.run(&["build", "i.plica", "harbour.txt", "--replace", "--json"]).good(), "");
     assert_eq!(place.run(&["check", "i.plica"]).code, 0);
 }
+
+#[test]
+fn an_erasure_that_stopped_half_way_says_how_to_finish_it() {
+    let place = Place::with_index();
+    place.run(&["remove", "i.plica", "harbour.txt"]).good();
+    let again = place.run(&["remove", "i.plica", "harbour.txt", "--erase"]).failed(1);
+    assert!(again.contains("plica vacuum"), "{again}");
+    // A name that leaves no room for the file beside it.
+    let long = format!("{}.plica", "n".repeat(244));
+    place.write("a.txt", "The keeper sleeps. ".repeat(9));
+    place.run(&["build", &long, "a.txt", "--model", "none"]).good();
+    let stopped = place.run(&["remove", &long, "a.txt", "--erase"]).failed(1);
+    assert!(stopped.contains("removed, but not erased") && stopped.contains("plica vacuum"), "{stopped}");
+}

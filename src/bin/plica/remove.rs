@@ -15,8 +15,12 @@ pub fn remove(arguments: &Remove) -> Outcome {
     let mut writer = Writer::open(&arguments.index).map_err(|error| explain(&arguments.index, error))?;
     for doc in &arguments.docs {
         if writer.is_published(doc)?.is_none() {
+            let hint = match arguments.erase {
+                true => ". If it was removed before, `plica vacuum` takes what is left of it out of the file",
+                false => "",
+            };
             return Err(Failure::message(format!(
-                "no document {doc:?} in {}; nothing was removed",
+                "no document {doc:?} in {}; nothing was removed{hint}",
                 arguments.index.display()
             )));
         }
@@ -41,7 +45,15 @@ pub fn remove(arguments: &Remove) -> Outcome {
         out.flush()?;
     }
     if arguments.erase {
-        vacuum::run(writer, &arguments.index, arguments.json, &mut out)?;
+        vacuum::run(writer, &arguments.index, arguments.json, &mut out).map_err(|failure| match failure.text() {
+            Some(text) if !matches!(&failure, Failure::Engine(error) if error.is_damage()) => {
+                Failure::message(format!(
+                    "removed, but not erased: {text}. Earlier commits still hold it; run `plica vacuum {}`",
+                    arguments.index.display()
+                ))
+            }
+            _ => failure,
+        })?;
     }
     out.flush()
 }
