@@ -106,7 +106,9 @@ fn every_answer_from_a_damaged_file_is_an_error_or_right() {
     let snapshot = Index::from_bytes(bytes.clone()).unwrap().snapshot();
     let ask = |snapshot: &plica::Snapshot| {
         let query = plica::Query::new("the keeper of the lamp").k(20);
-        snapshot.search(&query).map(|answer| format!("{answer:?}")).ok()
+        let texts = plica::TextQuery { k: 3, mode: plica::TextMode::All, ..plica::TextQuery::new("the keeper") };
+        let found = snapshot.search(&query).and_then(|answer| Ok((answer, snapshot.text_search(&texts)?)));
+        found.map(|found| format!("{found:?}")).ok()
     };
     let right = ask(&snapshot).unwrap();
     let mut errors = 0;

@@ -67,10 +67,18 @@ fn pooled(readings: &[Reading<'_>]) -> Result<Vec<Candidate>> {
             channels[file][2] = passing(&readings[file], scores)?;
         }
     }
-    // (file, chunk) of the pool.
-    let mut chosen: BTreeSet<(usize, u32)> = BTreeSet::new();
+    let chosen = choose(readings, &channels)?;
+    let mut pool = candidates(readings, &chosen, &channels)?;
+    sort_by_document(readings, &mut pool)?;
+    Ok(pool)
+}
+
+/// File and chunk of the pool: the best of each channel, filled up.
+fn choose(readings: &[Reading<'_>], channels: &[[Channel; 3]]) -> Result<BTreeSet<(usize, u32)>> {
+    let size = pool_size(&readings[0]);
+    let mut chosen = BTreeSet::new();
     let mut missing = [0; 3];
-    for channel in (0..3).filter(|&channel| wants(channel)) {
+    for channel in (0..3).filter(|&channel| readings[0].wants(channel)) {
         let matching: Vec<(f64, usize, u32)> = channels
             .iter()
             .enumerate()
@@ -79,10 +87,8 @@ fn pooled(readings: &[Reading<'_>]) -> Result<Vec<Candidate>> {
         missing[channel] = size.saturating_sub(matching.len());
         chosen.extend(best(readings, matching, size)?.into_iter().map(|(_, file, chunk)| (file, chunk)));
     }
-    fill(readings, &channels, missing, &mut chosen)?;
-    let mut pool = candidates(readings, &chosen, &channels)?;
-    sort_by_document(readings, &mut pool)?;
-    Ok(pool)
+    fill(readings, channels, missing, &mut chosen)?;
+    Ok(chosen)
 }
 
 /// The first `size` by score; where scores tie at the edge, by document.
@@ -272,7 +278,6 @@ fn summary_channel(readings: &[Reading<'_>]) -> Result<Vec<Channel>> {
 /// The pool, where each chunk is scored with its own document's statistics. A chunk matches with these exactly where it
 /// matches with the collection's, so only the documents in which something matches are scored.
 fn by_document(readings: &[Reading<'_>]) -> Result<Vec<Candidate>> {
-    let size = pool_size(&readings[0]);
     let mut all: Vec<Candidate> = Vec::new();
     for (file, reading) in readings.iter().enumerate() {
         let mut documents = BTreeSet::new();
@@ -315,21 +320,8 @@ fn by_document(readings: &[Reading<'_>]) -> Result<Vec<Candidate>> {
         }
         by_place.insert((candidate.file, candidate.chunk), candidate);
     }
-    let mut chosen = BTreeSet::new();
-    let mut missing = [0; 3];
-    for channel in (0..3).filter(|&channel| readings[0].wants(channel)) {
-        for of_file in &mut channels {
-            of_file[channel].sort_unstable_by_key(|entry| entry.0);
-        }
-        let matching: Vec<(f64, usize, u32)> = channels
-            .iter()
-            .enumerate()
-            .flat_map(|(file, scores)| scores[channel].iter().map(move |&(chunk, score)| (score, file, chunk)))
-            .collect();
-        missing[channel] = size.saturating_sub(matching.len());
-        chosen.extend(best(readings, matching, size)?.into_iter().map(|(_, file, chunk)| (file, chunk)));
-    }
-    fill(readings, &channels, missing, &mut chosen)?;
+    channels.iter_mut().flatten().for_each(|channel| channel.sort_unstable_by_key(|entry| entry.0));
+    let chosen = choose(readings, &channels)?;
     let mut pool = Vec::with_capacity(chosen.len());
     for (file, chunk) in chosen {
         pool.push(match by_place.remove(&(file, chunk)) {

@@ -55,9 +55,8 @@ pub fn rows(run: &Run, table: &mut Table, files: &Files) -> Result<()> {
 /// Where the bytes of a file are, as shares of the text.
 fn budget(what: &str, path: &std::path::Path, text: u64) -> Result<Row> {
     let stat = engine::open(path)?.stat()?;
-    let mut parts: Vec<(&str, u64)> = stat.bytes.structures.into_iter().collect();
+    let mut parts: Vec<(&str, u64)> = stat.bytes.budget.parts().to_vec();
     parts.push(("dead", stat.bytes.dead));
-    parts.sort_by_key(|part| std::cmp::Reverse(part.1));
     let share = |size: u64| short(size as f64 / text as f64);
     let told: Vec<String> = parts.iter().map(|(name, size)| format!("{name} {}", share(*size))).collect();
     Ok(Row::new(what).cell(Column::Built, format!("{}; {} segments", told.join(", "), stat.segments)))

@@ -133,7 +133,7 @@ impl Replacement {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`], [`Error::Invalid`] where another file has the old one's name by now. Whatever fails, one of the two
+    /// [`Error::Io`], also where the old file was deleted; [`Error::Invalid`] where another has its name by now. Whatever fails, one of the two
     /// files has the name, whole.
     pub(crate) fn finish(mut self, old: &mut StoreWriter, state: Vec<u8>) -> Result<u64> {
         let end = self.write_head(state)?;
@@ -141,6 +141,8 @@ impl Replacement {
         let file = &self.store.file()?.file;
         keep_owner_and_mode(&target.file, file).map_err(Error::io("set owner and mode of", Some(&self.path)))?;
         file.sync_all().map_err(self.store.io("sync"))?;
+        // A file that was deleted meanwhile must not come back.
+        std::fs::symlink_metadata(&target.path).map_err(Error::io("find again", Some(&target.path)))?;
         if !is_same_file(&target.file, &target.path)? {
             return Err(Error::invalid(format!(
                 "another file has come in the place of {}; nothing was changed, run it again",
