@@ -142,7 +142,9 @@ pub(super) fn flush(writer: &mut Writer) -> Result<()> {
         list.read_into(&mut postings);
         let value = encode_postings(store, &postings, (field == Field::Text).then_some(&lengths))?;
         let stored = store_value(store, &value)?;
-        let term = std::str::from_utf8(term).unwrap_or_default();
+        let term = std::str::from_utf8(term).map_err(|_| Error::Unusable {
+            reason: "a term that waits to be written is no UTF-8; open another writer",
+        })?;
         segment.push(store, &field.key(term), &stored)?;
     }
     // Kinds behind the postings, in the order of their numbers.

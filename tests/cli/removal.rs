@@ -83,10 +83,13 @@ fn an_erasure_that_stopped_half_way_says_how_to_finish_it() {
     place.run(&["remove", "i.plica", "harbour.txt"]).good();
     let again = place.run(&["remove", "i.plica", "harbour.txt", "--erase"]).failed(1);
     assert!(again.contains("plica vacuum"), "{again}");
-    // A name that leaves no room for the file beside it.
+    // A name that leaves no room for more is no obstacle; what stands in the way of the new file is.
     let long = format!("{}.plica", "n".repeat(244));
     place.write("a.txt", "The keeper sleeps. ".repeat(9));
     place.run(&["build", &long, "a.txt", "--model", "none"]).good();
-    let stopped = place.run(&["remove", &long, "a.txt", "--erase"]).failed(1);
+    place.run(&["remove", &long, "a.txt", "a.txt", "--erase"]).good();
+    place.run(&["build", "b.plica", "a.txt", "--model", "none"]).good();
+    std::fs::create_dir_all(place.path(".b.plica.vacuum/in/the/way")).unwrap();
+    let stopped = place.run(&["remove", "b.plica", "a.txt", "--erase"]).failed(1);
     assert!(stopped.contains("removed, but not erased") && stopped.contains("plica vacuum"), "{stopped}");
 }

@@ -93,4 +93,5 @@ fn several_indexes_answer_as_one() {
     let mistaken = place.run(&["search", "one.plica", "bell", "--queries", "queries.txt"]).failed(1);
     assert!(mistaken.contains("--queries"), "{mistaken}");
     assert_eq!(place.run(&["search", "one.plica", "two.plica", "bell", "--at", "1"]).code, 2);
+    assert_eq!(place.run(&["search", "one.plica", "two.plica"]).code, 2);
 }

@@ -27,18 +27,17 @@ pub fn remove(arguments: &Remove) -> Outcome {
     }
     let out = RefCell::new(Output::new());
     let ledger = Ledger::new(&out, arguments.json);
-    for doc in &arguments.docs {
-        // One that is named twice is gone by now.
-        if writer.is_published(doc)?.is_some() {
-            writer.remove_document(doc)?;
-        }
+    // One that is named twice is removed, and told of, once.
+    let docs: std::collections::BTreeSet<&String> = arguments.docs.iter().collect();
+    for doc in &docs {
+        writer.remove_document(doc)?;
     }
     let commit = writer.commit()?;
     ledger.acknowledge(Acknowledged { commit, chunks: writer.chunks() });
     ledger.settle(Ok(()))?;
     let mut out = out.borrow_mut();
     if !arguments.json {
-        for doc in &arguments.docs {
+        for doc in &docs {
             out.line(format!("{}: removed", visible(doc)))?;
         }
         out.line(format!("{}: commit {commit}", arguments.index.display()))?;

@@ -91,7 +91,12 @@ fn operands(arguments: &Search) -> Outcome<(Vec<PathBuf>, Option<String>)> {
         let missing = "a query is missing: plica search INDEX… QUERY, or plica search INDEX… --queries FILE";
         return Err(Failure::Usage(missing.to_owned()));
     }
-    files.pop();
+    if let Some(last) = files.pop().filter(|last| last.extension().is_some_and(|e| e == "plica") && last.exists()) {
+        return Err(Failure::Usage(format!(
+            "a query is missing: the last operand, {}, is an index (a query that is the name of one goes into --queries)",
+            last.display()
+        )));
+    }
     let query = arguments.operands.last().and_then(|query| query.to_str()).map(str::to_owned);
     Ok((files, Some(query.ok_or_else(|| Failure::message("the query is not valid UTF-8"))?)))
 }

@@ -87,8 +87,12 @@ impl StoreWriter {
     pub(crate) fn begin_replacement(&self) -> Result<Replacement> {
         self.demand_usable()?;
         let old = self.file()?;
+        let old_name = old.path.file_name().unwrap_or_default();
         let mut name = std::ffi::OsString::from(".");
-        name.push(old.path.file_name().unwrap_or_default());
+        match old_name.len() <= NAME_BYTES {
+            true => name.push(old_name),
+            false => name.push(blake3::hash(old_name.as_encoded_bytes()).to_hex().as_str()),
+        }
         name.push(".vacuum");
         let path = parent(&old.path).join(name);
         let locked = LockedFile::create_beside(path.clone())?;
@@ -121,6 +125,9 @@ impl StoreWriter {
         Ok(Replacement { store, path, is_placed: false })
     }
 }
+
+/// A longer name leaves no room for what is put around it, where names have at most 255 bytes; its hash stands for it.
+const NAME_BYTES: usize = 240;
 
 impl Replacement {
     /// Where the new file's blocks go.
