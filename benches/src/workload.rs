@@ -233,8 +233,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         super::prepare(folder.path(), 500).unwrap();
         for (name, _) in super::ALL {
-            let ran = super::run(name, folder.path()).unwrap();
-            assert!(ran || name == "bm25-and", "{name}");
+            super::run(name, folder.path()).unwrap_or_else(|error| panic!("{name}: {error}"));
         }
     }
 }
