@@ -137,8 +137,10 @@ fn search(folder: &Path, set: &str, all: bool) -> Result<()> {
 
 fn document(folder: &Path) -> Result<()> {
     let snapshot = engine::open(&folder.join("searched.plica"))?;
-    let queries: Vec<Query> =
-        questions(folder, "questions")?.iter().map(|terms| Query::new(terms.join(" ")).document(document_id(2))).collect();
+    let queries: Vec<Query> = questions(folder, "questions")?
+        .iter()
+        .map(|terms| Query::new(terms.join(" ")).document(document_id(2)))
+        .collect();
     let ask = || queries.iter().try_for_each(|query| snapshot.search(query).map(|answer| drop(black_box(answer))));
     ask()?;
     Ok(measured(ask)?)
