@@ -23,7 +23,9 @@ fn text(random: &mut Random, words: u64) -> String {
         let most = 1 + random.below(300);
         format!("w{}", random.below(most))
     };
-    (0..count).map(|_| word(random)).collect::<Vec<_>>().join(" ")
+    // Two words are nearly everywhere, so that some lists are long.
+    let common = ["w0", "w1"].into_iter().filter(|_| random.below(8) > 0).map(str::to_owned).collect::<Vec<_>>();
+    common.into_iter().chain((0..count).map(|_| word(random))).collect::<Vec<_>>().join(" ")
 }
 
 /// Documents with their chunks' texts.
@@ -34,8 +36,13 @@ fn corpus(seed: u64, documents: u64, chunks: u64, words: u64) -> Corpus {
     (0..documents)
         .map(|at| {
             let count = 1 + random.below(chunks);
-            // Ids are not in the order of their numbers.
-            (format!("d{}", (at * 7 + 3) % 101), (0..count).map(|_| text(&mut random, words)).collect())
+            // Ids are in the order of their numbers, or not, or from some number on.
+            let id = match (seed % 3, at) {
+                (0, _) | (1, 0..2) => format!("d{at:03}"),
+                (1, _) => format!("a{at}"),
+                _ => format!("d{}", (at * 7 + 3) % 101),
+            };
+            (id, (0..count).map(|_| text(&mut random, words)).collect())
         })
         .collect()
 }
@@ -100,7 +107,12 @@ fn ask(snapshot: &Snapshot, query: &TextQuery) -> Vec<(String, u32, u64)> {
 
 fn questions(random: &mut Random) -> Vec<String> {
     let mut out: Vec<String> = (0..12).map(|_| text(random, 5)).collect();
-    out.extend(["w0", "w0 w1", "w0 w0 w1", "w299 w0", "absent w1"].map(str::to_owned));
+    out.extend((0..4).map(|_| text(random, 12)));
+    // Without the words that are everywhere, most of them rare.
+    for count in 1..=5 {
+        out.push((0..count).map(|_| format!("w{}", random.below(300))).collect::<Vec<_>>().join(" "));
+    }
+    out.extend(["w0", "w0 w1", "w0 w0 w1", "w299 w0", "w9 w1 w0 w5", "absent w1"].map(str::to_owned));
     out
 }
 

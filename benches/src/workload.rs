@@ -5,7 +5,7 @@
 //! is the same in every run, but for the order of hash maps, which the standard library seeds by chance: it moves a count
 //! by less than one per cent.
 
-use crate::corpus::{COMMON, Corpus, Shape, document_id};
+use crate::corpus::{COMMON, Corpus, RARE, Shape, document_id};
 use crate::{Random, Result, engine};
 use plica::format::postings::{Posting, PostingList, encode};
 use plica::records::RecordQuery;
@@ -14,9 +14,11 @@ use std::hint::black_box;
 use std::path::Path;
 
 /// All workloads: a name, and what is counted.
-pub const ALL: [(&str, &str); 12] = [
+pub const ALL: [(&str, &str); 14] = [
     ("bm25-or", "top 10 of any of 2 to 4 common terms, 5,000 chunks, 20 questions, warm"),
     ("bm25-and", "top 10 of all of the same terms"),
+    ("bm25-or-rare", "top 10 of any of 2 to 4 rare terms, 5,000 chunks, 100 questions, warm"),
+    ("bm25-and-rare", "top 10 of all of the same terms"),
     ("document", "fused search of a document of 1,000 chunks, 20 questions, warm"),
     ("alias", "alias to chunks, 200 aliases, warm"),
     ("record", "records of an entity, 100 entities, warm"),
@@ -70,8 +72,10 @@ pub fn prepare(folder: &Path, chunks: usize) -> Result<()> {
     let mut lines = Vec::new();
     corpus.lines(0, &mut lines)?;
     std::fs::write(folder.join("lines"), lines)?;
-    let terms: Vec<String> = corpus.questions(COMMON, 20).iter().map(|terms| terms.join(" ")).collect();
-    std::fs::write(folder.join("questions"), terms.join("\n"))?;
+    for (set, shares, count) in [("questions", COMMON, 20), ("questions-rare", RARE, 100)] {
+        let terms: Vec<String> = corpus.questions(shares, count).iter().map(|terms| terms.join(" ")).collect();
+        std::fs::write(folder.join(set), terms.join("\n"))?;
+    }
     records(&folder.join("records.plica"))
 }
 
@@ -98,8 +102,10 @@ fn records(path: &Path) -> Result<()> {
 /// Runs one workload over prepared files.
 pub fn run(name: &str, folder: &Path) -> Result<()> {
     match name {
-        "bm25-or" => search(folder, false)?,
-        "bm25-and" => search(folder, true)?,
+        "bm25-or" => search(folder, "questions", false)?,
+        "bm25-and" => search(folder, "questions", true)?,
+        "bm25-or-rare" => search(folder, "questions-rare", false)?,
+        "bm25-and-rare" => search(folder, "questions-rare", true)?,
         "document" => document(folder)?,
         "alias" => alias(folder)?,
         "record" => record(folder)?,
@@ -115,13 +121,13 @@ pub fn run(name: &str, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-fn questions(folder: &Path) -> Result<Vec<Vec<String>>> {
-    let lines = std::fs::read_to_string(folder.join("questions"))?;
+fn questions(folder: &Path, set: &str) -> Result<Vec<Vec<String>>> {
+    let lines = std::fs::read_to_string(folder.join(set))?;
     Ok(lines.lines().map(|line| line.split(' ').map(str::to_owned).collect()).collect())
 }
 
-fn search(folder: &Path, all: bool) -> Result<()> {
-    let (corpus, questions) = (corpus(folder)?, questions(folder)?);
+fn search(folder: &Path, set: &str, all: bool) -> Result<()> {
+    let (corpus, questions) = (corpus(folder)?, questions(folder, set)?);
     let snapshot = engine::open(&folder.join("searched.plica"))?;
     let ask = || questions.iter().try_for_each(|terms| engine::plica_top10(&snapshot, &corpus, terms, all).map(drop));
     ask()?;
@@ -131,8 +137,10 @@ fn search(folder: &Path, all: bool) -> Result<()> {
 
 fn document(folder: &Path) -> Result<()> {
     let snapshot = engine::open(&folder.join("searched.plica"))?;
-    let queries: Vec<Query> =
-        questions(folder)?.iter().map(|terms| Query::new(terms.join(" ")).document(document_id(2))).collect();
+    let queries: Vec<Query> = questions(folder, "questions")?
+        .iter()
+        .map(|terms| Query::new(terms.join(" ")).document(document_id(2)))
+        .collect();
     let ask = || queries.iter().try_for_each(|query| snapshot.search(query).map(|answer| drop(black_box(answer))));
     ask()?;
     Ok(measured(ask)?)

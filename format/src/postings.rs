@@ -113,10 +113,16 @@ impl<'a> PostingList<'a> {
     /// the blocks hold is checked when they are read.
     pub fn decode(bytes: &'a [u8]) -> Result<Self, FormatError> {
         let list = Self::open(bytes)?;
-        if let Form::Blocks(blocks) = &list.0 {
-            blocks.check()?;
-        }
+        list.check()?;
         Ok(list)
+    }
+
+    /// Checks that the blocks fill the list.
+    fn check(&self) -> Result<(), FormatError> {
+        match &self.0 {
+            Form::Plain(_) => Ok(()),
+            Form::Blocks(blocks) => blocks.check(),
+        }
     }
 
     /// Reads a list without a look at its blocks. [`PostingList::blocks`] checks them on the way.

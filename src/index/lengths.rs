@@ -6,9 +6,12 @@
 
 use super::view::{View, inconsistent};
 use crate::Result;
+use parking_lot::Mutex;
 use plica_format::chunk::Place;
+use plica_format::document::{DocumentHead, DocumentState};
 use plica_format::key::PLACES_A_BLOCK;
-use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Chunks whose lengths are read together.
 const BLOCK: usize = PLACES_A_BLOCK as usize;
@@ -34,6 +37,20 @@ type Cells = Box<[OnceLock<Box<LengthBlock>>]>;
 #[derive(Debug, Default)]
 pub(crate) struct Lengths {
     ranges: OnceLock<Box<[OnceLock<Cells>]>>,
+    /// Below this id, chunks are known to be in the order of their documents' ids and their ordinals.
+    ordered: AtomicU32,
+    edge: Mutex<Edge>,
+}
+
+/// Where the chunks that are known to be in order end.
+#[derive(Debug, Default)]
+struct Edge {
+    /// Documents looked at, by number.
+    documents: u32,
+    /// The last of them that has chunks and that readers see.
+    last: Option<Arc<DocumentHead>>,
+    /// Whether the next one is known not to follow in order.
+    is_final: bool,
 }
 
 /// Cells that are filled when first needed.
@@ -62,6 +79,39 @@ impl Lengths {
             rows.ordinals[at] = place.ordinal;
         }
         Ok(cell.get_or_init(|| rows))
+    }
+
+    /// Whether this chunk and all before it are known to be in the order of their documents' ids and their ordinals, as
+    /// they mostly are. Then ids of chunks are compared instead of both.
+    pub(crate) fn is_ordered_to(&self, chunk: u32) -> bool {
+        chunk < self.ordered.load(Ordering::Relaxed)
+    }
+
+    /// Looks at the next two documents of `documents`, whose heads `head` gives, for whether their chunks go on in order.
+    pub(crate) fn look_on(&self, documents: u32, head: impl Fn(u32) -> Result<Arc<DocumentHead>>) -> Result<()> {
+        let Some(mut edge) = self.edge.try_lock().filter(|edge| !edge.is_final) else { return Ok(()) };
+        for number in edge.documents..edge.documents.saturating_add(2).min(documents) {
+            let next = head(number)?;
+            if next.chunks > 0 {
+                // No gap: so no chunk below belongs to a document that comes later.
+                let ordered = self.ordered.load(Ordering::Relaxed);
+                let is_whole = next.last_chunk.checked_sub(next.first_chunk) == Some(next.chunks - 1);
+                let end = next.last_chunk.checked_add(1).filter(|_| is_whole && next.first_chunk == ordered);
+                // Of a document that readers do not see there is no hit, whatever its id.
+                let is_live = next.state == DocumentState::Live;
+                let follows = edge.last.as_ref().is_none_or(|last| last.id.as_bytes() < next.id.as_bytes());
+                let Some(end) = end.filter(|_| follows || !is_live) else {
+                    edge.is_final = true;
+                    return Ok(());
+                };
+                self.ordered.store(end, Ordering::Relaxed);
+                if is_live {
+                    edge.last = Some(next);
+                }
+            }
+            edge.documents = number + 1;
+        }
+        Ok(())
     }
 
     /// The length of a chunk.

@@ -19,8 +19,17 @@ impl Bm25 {
     /// What one term adds to the score of a unit: `frequency` times in `length` tokens, where `average` is the mean
     /// length of the units.
     pub fn score(&self, idf: f64, frequency: u32, length: u32, average: f64) -> f64 {
+        self.score_by_norm(idf, frequency, self.norm(length, average))
+    }
+
+    /// What the length of a unit counts in the score of any term.
+    pub(crate) fn norm(&self, length: u32, average: f64) -> f64 {
+        self.k1 * (1.0 - self.b + self.b * f64::from(length) / average)
+    }
+
+    /// [`Bm25::score`] in a unit with this [`Bm25::norm`].
+    pub(crate) fn score_by_norm(&self, idf: f64, frequency: u32, norm: f64) -> f64 {
         let frequency = f64::from(frequency);
-        let norm = self.k1 * (1.0 - self.b + self.b * f64::from(length) / average);
         idf * frequency * (self.k1 + 1.0) / (frequency + norm)
     }
 }

@@ -326,15 +326,17 @@ impl PostingBlock {
             .ok_or_else(|| fail("gaps of just the width given", "others"))?;
         // One posting past each gap. If that ends at the last id, no id on the way passes 32 bits.
         let ids = buffer.ids.get_mut(..count).unwrap_or_default();
-        let span = ids.iter().map(|&gap| u64::from(gap)).sum::<u64>().saturating_add(count as u64);
+        // Gaps of up to 24 bits add up to less than 32, and the sum need not be made apart.
+        let span = match gap_width {
+            0..=24 => u64::from(add_up(ids, self.least_id).wrapping_sub(self.least_id)).saturating_add(1),
+            _ => {
+                let span = ids.iter().map(|&gap| u64::from(gap)).sum::<u64>().saturating_add(count as u64);
+                add_up(ids, self.least_id);
+                span
+            }
+        };
         if u64::from(self.least_id).saturating_add(span) != u64::from(self.last_id).saturating_add(1) {
             return Err(fail("a last id as in the table", "another"));
-        }
-        // Written so that each id waits for one addition only.
-        let mut next = self.least_id;
-        for id in ids {
-            next = next.wrapping_add(id.wrapping_add(1));
-            *id = next.wrapping_sub(1);
         }
         Ok(())
     }
@@ -366,9 +368,39 @@ impl PostingBlock {
             }
             used.iter_mut().for_each(|frequency| *frequency = frequency.wrapping_add(1));
         }
-        if used.iter().fold(0, |most, &frequency| most.max(frequency)) > greatest {
+        // Of fewer bits, the comparison is one of signed numbers, which vectors have from of old.
+        let is_within = match i32::try_from(greatest) {
+            Ok(greatest) if width < 31 => {
+                used.iter().fold(0, |above, &frequency| above | i32::from(frequency as i32 > greatest)) == 0
+            }
+            _ => used.iter().all(|&frequency| frequency <= greatest),
+        };
+        if !is_within {
             return Err(fail("frequencies within the bound", "a greater one"));
         }
         Ok(())
     }
+}
+
+/// Turns gaps into the ids from `least` on, modulo 2^32, and gives the last; `least` less 1 of none.
+fn add_up(gaps: &mut [u32], least: u32) -> u32 {
+    let mut last = least.wrapping_sub(1);
+    // Four at a time, so that only every fourth waits for the one before.
+    let (rows, rest) = gaps.as_chunks_mut::<4>();
+    for row in rows {
+        let [a, b, c, d] = row.map(|gap| gap.wrapping_add(1));
+        let (ab, cd) = (a.wrapping_add(b), c.wrapping_add(d));
+        *row = [
+            last.wrapping_add(a),
+            last.wrapping_add(ab),
+            last.wrapping_add(ab.wrapping_add(c)),
+            last.wrapping_add(ab.wrapping_add(cd)),
+        ];
+        last = last.wrapping_add(ab.wrapping_add(cd));
+    }
+    for gap in rest {
+        last = last.wrapping_add(gap.wrapping_add(1));
+        *gap = last;
+    }
+    last
 }

@@ -144,19 +144,21 @@ fn lanes<const WIDTH: usize>(bytes: &[u8], out: &mut [u32; BLOCK_POSTINGS]) -> O
 /// Unpacks a string of bits; answers all numbers or-ed, and `None` where padding is set.
 fn unpack_string(bytes: &[u8], width: u8, out: &mut [u32]) -> Option<u32> {
     let mask = (1u64 << width).wrapping_sub(1);
-    let (mut open, mut bits, mut seen) = (0u64, 0u32, 0u32);
-    let mut bytes = bytes.iter();
+    // Each number, of at most 32 bits, begins in the first byte of a word of 64 bits.
+    let mut padded = [0u8; BLOCK_POSTINGS * 4 + 8];
+    padded.get_mut(..bytes.len())?.copy_from_slice(bytes);
+    let (mut bit, mut seen) = (0usize, 0u32);
     for number in out {
-        while bits < u32::from(width) {
-            open |= u64::from(*bytes.next()?) << bits;
-            bits = bits.saturating_add(8);
-        }
-        *number = (open & mask) as u32;
+        let word = padded.get(bit / 8..).and_then(<[u8]>::first_chunk::<8>)?;
+        *number = (u64::from_le_bytes(*word) >> (bit % 8) & mask) as u32;
         seen |= *number;
-        open >>= width;
-        bits = bits.saturating_sub(u32::from(width));
+        bit = bit.saturating_add(usize::from(width));
     }
-    (open == 0).then_some(seen)
+    let padding = match bit % 8 {
+        0 => 0,
+        used => bytes.last()? >> used,
+    };
+    (padding == 0).then_some(seen)
 }
 
 #[cfg(test)]

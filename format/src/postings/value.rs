@@ -54,10 +54,19 @@ pub enum PostingValue<'a> {
 impl<'a> PostingValue<'a> {
     /// Reads a value; the first byte says whether it is in pieces, any other is a list's own.
     pub fn decode(bytes: &'a [u8]) -> Result<Self, FormatError> {
+        let value = Self::open(bytes)?;
+        if let Self::Inline(list) = &value {
+            list.check()?;
+        }
+        Ok(value)
+    }
+
+    /// Reads a value without a look at the blocks of a list, which [`PostingList::blocks`] checks.
+    pub fn open(bytes: &'a [u8]) -> Result<Self, FormatError> {
         let bounded = match bytes.first() {
             Some(&FORM_PIECES) => false,
             Some(&FORM_BOUNDED_PIECES) => true,
-            _ => return PostingList::decode(bytes).map(Self::Inline),
+            _ => return PostingList::open(bytes).map(Self::Inline),
         };
         let mut reader = Reader::new(STRUCTURE, bytes);
         reader.u8()?;

@@ -9,19 +9,55 @@ use super::rank::Ranking;
 use super::top::Top;
 use crate::Result;
 use plica_format::postings::BLOCK_POSTINGS;
+use std::cell::Cell;
 
-/// Chunks that hold all the terms that were asked so far, and how often each of those stands in them.
-struct Common {
-    ids: [u32; BLOCK_POSTINGS],
-    count: usize,
-    /// By term.
-    frequencies: Vec<[u32; BLOCK_POSTINGS]>,
-    /// Frequencies of the term at hand by place, where the ids lie close together.
-    by_place: Box<[u32; NEAR]>,
+/// Ids over at most this many places lie close together.
+const NEAR: usize = 4096;
+/// Terms whose space is kept from search to search.
+const KEPT_TERMS: usize = 16;
+
+thread_local! {
+    /// Space that is used again from search to search.
+    static KEPT: Cell<Option<Box<Common>>> = const { Cell::new(None) };
 }
 
-/// Ids over this many places lie close together.
-const NEAR: usize = 2048;
+/// Chunks of the leading term that all the terms hold that were asked so far, and how often those stand in them.
+struct Common {
+    /// Ids of the leading term in the window.
+    ids: [u32; BLOCK_POSTINGS],
+    /// Places in `ids` of those that all have, ascending.
+    places: [u8; BLOCK_POSTINGS],
+    /// How many of those there are.
+    count: usize,
+    /// By term and place in `ids`; of the last term alone, also where the term is not: 0.
+    frequencies: Vec<[u32; BLOCK_POSTINGS]>,
+    /// Frequencies of the term at hand by id less the first, where the ids lie close together.
+    near: [u32; NEAR],
+    /// Ids of those that all have, their frequencies of one term, its scores and the sums of all.
+    found_ids: [u32; BLOCK_POSTINGS],
+    found: [u32; BLOCK_POSTINGS],
+    scores: [f32; BLOCK_POSTINGS],
+    sums: [f32; BLOCK_POSTINGS],
+    /// Frequencies of the terms in one chunk.
+    of_chunk: Vec<u32>,
+}
+
+impl Common {
+    fn new() -> Box<Self> {
+        Box::new(Self {
+            ids: [0; BLOCK_POSTINGS],
+            places: [0; BLOCK_POSTINGS],
+            count: 0,
+            frequencies: Vec::new(),
+            near: [0; NEAR],
+            found_ids: [0; BLOCK_POSTINGS],
+            found: [0; BLOCK_POSTINGS],
+            scores: [0.0; BLOCK_POSTINGS],
+            sums: [0.0; BLOCK_POSTINGS],
+            of_chunk: Vec::new(),
+        })
+    }
+}
 
 /// Puts the best chunks into `top`.
 pub(super) fn rank(ranking: &mut Ranking<'_>, top: &mut Top<'_>) -> Result<()> {
@@ -29,16 +65,20 @@ pub(super) fn rank(ranking: &mut Ranking<'_>, top: &mut Top<'_>) -> Result<()> {
     if !ranking.is_complete || terms == 0 {
         return Ok(());
     }
-    let mut order: Vec<usize> = (0..terms).collect();
+    let mut common = KEPT.take().unwrap_or_else(Common::new);
+    common.frequencies.resize(terms, [0; BLOCK_POSTINGS]);
+    common.of_chunk.clear();
+    common.of_chunk.resize(terms, 0);
+    let done = walk(ranking, top, &mut common);
+    common.frequencies.truncate(KEPT_TERMS);
+    KEPT.set(Some(common));
+    done
+}
+
+/// Walks all windows.
+fn walk(ranking: &mut Ranking<'_>, top: &mut Top<'_>, common: &mut Common) -> Result<()> {
+    let mut order: Vec<usize> = (0..ranking.terms.len()).collect();
     order.sort_by_key(|&at| ranking.terms[at].cursor.count);
-    let mut common = Common {
-        ids: [0; BLOCK_POSTINGS],
-        count: 0,
-        frequencies: vec![[0; BLOCK_POSTINGS]; terms],
-        by_place: Box::new([0; NEAR]),
-    };
-    let mut scores = ([0.0f32; BLOCK_POSTINGS], [0.0f32; BLOCK_POSTINGS]);
-    let mut found = vec![0; terms];
     let mut from = 0u32;
     let mut rounds = 0u32;
     loop {
@@ -46,16 +86,16 @@ pub(super) fn rank(ranking: &mut Ranking<'_>, top: &mut Top<'_>) -> Result<()> {
         if rounds.is_multiple_of(256) {
             ranking.limits.check()?;
         }
-        let Some(last) = window(ranking, top, &mut from)? else { return Ok(()) };
+        let Some(last) = window(ranking, top, &order, &mut from)? else { return Ok(()) };
         if let Some(last) = last {
-            lead(ranking, &mut common, order[0], (from, last))?;
+            lead(ranking, common, order[0], (from, last))?;
             for &term in &order[1..] {
                 if common.count > 0 {
-                    keep(ranking, &mut common, &order, term)?;
+                    keep(ranking, common, term)?;
                 }
             }
             if common.count > 0 {
-                score(ranking, top, &common, &mut scores, &mut found)?;
+                score(ranking, top, common)?;
             }
             from = last;
         }
@@ -66,25 +106,35 @@ pub(super) fn rank(ranking: &mut Ranking<'_>, top: &mut Top<'_>) -> Result<()> {
     }
 }
 
-/// Moves `from` to where all terms have a block. Gives the end of the window there: up to it the blocks at hand reach;
-/// `Some(None)` where they can be passed over, `from` being their end then; `None` where a term has no more.
-fn window(ranking: &mut Ranking<'_>, top: &Top<'_>, from: &mut u32) -> Result<Option<Option<u32>>> {
-    let terms = ranking.terms.len();
-    for at in 0..terms {
-        ranking.cursor(at).skip_to(*from)?;
-        match ranking.cursor(at).block() {
+/// Moves `from` to where all terms have a block. Gives the end of the window there, which is the end of the leading
+/// term's block, or before where another term's list at hand ends; `Some(None)` where the window can be passed over,
+/// `from` being its end then; `None` where a term has no more.
+fn window(ranking: &mut Ranking<'_>, top: &Top<'_>, order: &[usize], from: &mut u32) -> Result<Option<Option<u32>>> {
+    for &at in order {
+        let cursor = ranking.cursor(at);
+        cursor.skip_to(*from)?;
+        match cursor.block() {
             Some(block) => *from = block.least_id.max(*from),
             None => return Ok(None),
         }
     }
     let mut last = END - 1;
-    let mut greatest = 0.0;
-    for at in 0..terms {
-        ranking.cursor(at).skip_to(*from)?;
-        let cursor = &ranking.terms[at].cursor;
+    for (place, &at) in order.iter().enumerate() {
+        let cursor = ranking.cursor(at);
+        cursor.skip_to(*from)?;
         let Some(block) = cursor.block() else { return Ok(None) };
-        last = last.min(block.last_id);
-        greatest += ranking.greatest(at, Some(block.bound.unwrap_or(plica_format::postings::Bound::ANY)));
+        last = last.min(if place == 0 { block.last_id } else { cursor.reach() });
+    }
+    let mut greatest = 0.0;
+    for (at, term) in ranking.terms.iter().enumerate() {
+        match term.cursor.bound_to(last) {
+            Some(bound) => greatest += ranking.greatest(at, Some(bound)),
+            None => {
+                // A term has nothing in the window.
+                *from = last;
+                return Ok(Some(None));
+            }
+        }
     }
     if Ranking::is_below(greatest, top) {
         *from = last;
@@ -103,23 +153,64 @@ fn lead(ranking: &mut Ranking<'_>, common: &mut Common, term: usize, (first, las
     let count = ids.partition_point(|&id| id <= last);
     common.ids[..count].copy_from_slice(&ids[..count]);
     common.frequencies[term][..count].copy_from_slice(&frequencies[..count]);
+    (0u8..).zip(&mut common.places[..count]).for_each(|(at, place)| *place = at);
     common.count = count;
     Ok(())
 }
 
 /// Keeps what another term has, too.
-fn keep(ranking: &mut Ranking<'_>, common: &mut Common, order: &[usize], term: usize) -> Result<()> {
-    let before = order.iter().take_while(|&&at| at != term).count();
-    let last = common.ids[common.count - 1];
-    if ((last - common.ids[0]) as usize) < NEAR {
-        return keep_near(ranking, common, &order[..before], term, last);
+fn keep(ranking: &mut Ranking<'_>, common: &mut Common, term: usize) -> Result<()> {
+    let of = |place: u8| common.ids[usize::from(place) % BLOCK_POSTINGS];
+    let (first, last) = (of(common.places[0]), of(common.places[common.count - 1]));
+    if ((last - first) as usize) < NEAR {
+        keep_near(ranking, common, term, (first, last))
+    } else {
+        keep_far(ranking, common, term)
     }
+}
+
+/// [`keep`], where the ids lie close together: the frequencies of the other term are laid out by id.
+fn keep_near(ranking: &mut Ranking<'_>, common: &mut Common, term: usize, (first, last): (u32, u32)) -> Result<()> {
+    common.near[..=(last - first) as usize].fill(0);
+    let mut from = first;
+    while ranking.cursor(term).seek(from)? <= last {
+        let (ids, frequencies) = ranking.cursor(term).rest()?;
+        let within = if ids.last().is_some_and(|&behind| behind <= last) {
+            ids.len()
+        } else {
+            ids.partition_point(|&id| id <= last)
+        };
+        for (&id, &frequency) in ids[..within].iter().zip(frequencies) {
+            common.near[(id - first) as usize % NEAR] = frequency;
+        }
+        match ids.last().and_then(|last| last.checked_add(1)) {
+            Some(next) if next <= last => from = next,
+            _ => break,
+        }
+    }
+    let Common { ids, places, frequencies, near, count, .. } = common;
+    let frequencies = &mut frequencies[term];
+    let mut kept = 0;
+    for at in 0..*count {
+        let place = usize::from(places[at]) % BLOCK_POSTINGS;
+        let frequency = near[ids[place].wrapping_sub(first) as usize % NEAR];
+        frequencies[place] = frequency;
+        // Written in any case, and kept by counting: nothing foretells which ids are common.
+        places[kept] = place as u8;
+        kept += usize::from(frequency != 0);
+    }
+    *count = kept;
+    Ok(())
+}
+
+/// [`keep`], where the ids lie far apart.
+fn keep_far(ranking: &mut Ranking<'_>, common: &mut Common, term: usize) -> Result<()> {
     let mut kept = 0;
     let mut at = 0;
-    // Places of what is kept, among the ids so far and in the block at hand.
-    let mut places = [(0u8, 0u8); BLOCK_POSTINGS];
+    // Places in the block at hand of what is kept.
+    let mut there_of = [0u8; BLOCK_POSTINGS];
     while at < common.count {
-        let id = ranking.cursor(term).seek(common.ids[at])?;
+        let id = ranking.cursor(term).seek(common.ids[usize::from(common.places[at])])?;
         if id == END {
             break;
         }
@@ -127,88 +218,53 @@ fn keep(ranking: &mut Ranking<'_>, common: &mut Common, order: &[usize], term: u
         let ids = ranking.cursor(term).rest_of_ids()?;
         let mut there = 0;
         // Without a branch on which of the two is the lesser, since nothing foretells it.
-        while let (Some(&own), Some(&other)) = (common.ids[..common.count].get(at), ids.get(there)) {
-            places[kept.min(BLOCK_POSTINGS - 1)] = (at as u8, there as u8);
+        while at < common.count && there < ids.len() {
+            let place = common.places[at];
+            let (own, other) = (common.ids[usize::from(place) % BLOCK_POSTINGS], ids[there]);
+            // Of what is looked at, no more was kept.
+            common.places[kept] = place;
+            there_of[kept] = there as u8;
             kept += usize::from(own == other);
             at += usize::from(own <= other);
             there += usize::from(other <= own);
         }
         if kept > first {
             let (_, frequencies) = ranking.cursor(term).rest()?;
-            for (place, &(_, there)) in places.iter().enumerate().take(kept).skip(first) {
-                common.frequencies[term][place] = frequencies[usize::from(there)];
+            for kept in first..kept {
+                common.frequencies[term][usize::from(common.places[kept])] = frequencies[usize::from(there_of[kept])];
             }
         }
-    }
-    for (place, &(from, _)) in places.iter().enumerate().take(kept) {
-        common.ids[place] = common.ids[usize::from(from)];
-        for &earlier in &order[..before] {
-            common.frequencies[earlier][place] = common.frequencies[earlier][usize::from(from)];
-        }
-    }
-    common.count = kept;
-    Ok(())
-}
-
-/// [`keep`], where the ids lie close together: those of the other term are marked by place, with their frequencies.
-fn keep_near(ranking: &mut Ranking<'_>, common: &mut Common, before: &[usize], term: usize, last: u32) -> Result<()> {
-    let first = common.ids[0];
-    let mut marks = [0u64; NEAR / 64];
-    let mut from = first;
-    while ranking.cursor(term).seek(from)? <= last {
-        let (ids, frequencies) = ranking.cursor(term).rest()?;
-        for (&id, &frequency) in ids.iter().zip(frequencies) {
-            if id > last {
-                break;
-            }
-            let place = (id - first) as usize;
-            marks[place / 64] |= 1 << (place % 64);
-            common.by_place[place] = frequency;
-        }
-        match ids.last().and_then(|last| last.checked_add(1)) {
-            Some(next) if next <= last => from = next,
-            _ => break,
-        }
-    }
-    let mut kept = 0;
-    for at in 0..common.count {
-        let id = common.ids[at];
-        let place = (id - first) as usize;
-        // Written in any case, and kept by counting: nothing foretells which ids are common.
-        common.ids[kept] = id;
-        common.frequencies[term][kept] = common.by_place[place];
-        for &earlier in before {
-            common.frequencies[earlier][kept] = common.frequencies[earlier][at];
-        }
-        kept += (marks[place / 64] >> (place % 64) & 1) as usize;
     }
     common.count = kept;
     Ok(())
 }
 
 /// Scores what all terms have.
-fn score(
-    ranking: &mut Ranking<'_>,
-    top: &mut Top<'_>,
-    common: &Common,
-    (sums, scores): &mut ([f32; BLOCK_POSTINGS], [f32; BLOCK_POSTINGS]),
-    found: &mut [u32],
-) -> Result<()> {
+fn score(ranking: &mut Ranking<'_>, top: &mut Top<'_>, common: &mut Common) -> Result<()> {
     let count = common.count;
-    sums[..count].fill(0.0);
-    for (term, frequencies) in common.frequencies.iter().enumerate() {
-        ranking.approximate(term, &common.ids[..count], &frequencies[..count], &mut scores[..count])?;
-        sums[..count].iter_mut().zip(&scores[..count]).for_each(|(sum, score)| *sum += score);
+    let places = &common.places[..count];
+    for (id, &place) in common.found_ids.iter_mut().zip(places) {
+        *id = common.ids[usize::from(place) % BLOCK_POSTINGS];
     }
-    for (at, &chunk) in common.ids.iter().enumerate().take(count) {
-        if Ranking::is_below(f64::from(sums[at]), top) {
+    common.sums[..count].fill(0.0);
+    for (term, frequencies) in common.frequencies.iter().enumerate() {
+        for (found, &place) in common.found.iter_mut().zip(places) {
+            *found = frequencies[usize::from(place) % BLOCK_POSTINGS];
+        }
+        let scores = &mut common.scores[..count];
+        ranking.approximate(term, &common.found_ids[..count], &common.found[..count], scores)?;
+        common.sums[..count].iter_mut().zip(scores).for_each(|(sum, score)| *sum += *score);
+    }
+    for (at, &place) in places.iter().enumerate() {
+        if Ranking::is_below(f64::from(common.sums[at]), top) {
             continue;
         }
-        for (found, frequencies) in found.iter_mut().zip(&common.frequencies) {
-            *found = frequencies[at];
+        for (found, frequencies) in common.of_chunk.iter_mut().zip(&common.frequencies) {
+            *found = frequencies[usize::from(place)];
         }
-        let score = ranking.score(chunk, found)?;
-        if found.iter().all(|&frequency| frequency > 0) && score >= top.threshold() {
+        let chunk = common.found_ids[at];
+        let score = ranking.score(chunk, &common.of_chunk)?;
+        if common.of_chunk.iter().all(|&frequency| frequency > 0) && score >= top.threshold() {
             top.push(score, chunk)?;
         }
     }

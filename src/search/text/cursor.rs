@@ -82,7 +82,7 @@ impl<'a> Cursor<'a> {
         };
         view.dictionary.each(&key, |value| {
             let damaged = damaged_value(key::POSTINGS);
-            match PostingValue::decode(value).map_err(damaged)? {
+            match PostingValue::open(value).map_err(damaged)? {
                 PostingValue::Inline(list) => {
                     take(list.first_id(), list.last_id(), list.len() as u64);
                     sources.push(Source::Inline(value.to_vec()));

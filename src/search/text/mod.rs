@@ -7,6 +7,7 @@
 mod all;
 mod any;
 mod cursor;
+mod few;
 mod rank;
 mod top;
 
@@ -88,6 +89,11 @@ pub(super) struct ByDocument<'r, 'a> {
 
 impl Order for ByDocument<'_, '_> {
     fn compare(&self, a: u32, b: u32) -> Result<Ordering> {
+        let snapshot = self.reading.snapshot;
+        if snapshot.lengths().is_ordered_to(a.max(b)) {
+            return Ok(a.cmp(&b));
+        }
+        snapshot.lengths().look_on(self.reading.view.state.documents, |number| snapshot.head_of(number))?;
         let (a, b) = (self.reading.place(a)?, self.reading.place(b)?);
         if a.document != b.document {
             let (a, b) = (self.reading.head(a.document)?, self.reading.head(b.document)?);
@@ -111,6 +117,7 @@ pub(super) fn best_of_all(readings: &[Reading<'_>], mode: TextMode, k: usize) ->
         let order = ByDocument { reading };
         let mut top = Top::new(k, &order);
         match mode {
+            TextMode::Any if few::fits(&ranking) => few::rank(&mut ranking, &mut top)?,
             TextMode::Any => any::rank(&mut ranking, &mut top)?,
             TextMode::All => all::rank(&mut ranking, &mut top)?,
         }
@@ -130,19 +137,25 @@ pub(super) fn scores_of_all(readings: &[Reading<'_>], chunks: &[Vec<u32>]) -> Re
 
 /// The rankings of all files, with the numbers of all of them.
 fn rankings<'a>(readings: &[Reading<'a>]) -> Result<Vec<Ranking<'a>>> {
-    let (mut tokens, mut chunks, mut with) = (0, 0, HashMap::new());
+    let (mut tokens, mut chunks) = (0, 0);
     let mut out = Vec::with_capacity(readings.len());
     for reading in readings {
         let (query, lengths, state) = (reading.query, reading.snapshot.lengths(), reading.view.state);
         let mut live = |chunk: u32| reading.is_live(chunk);
         let live: Option<&mut dyn FnMut(u32) -> Result<bool>> = if state.staged == 0 { None } else { Some(&mut live) };
         let ranking = Ranking::open(reading.view, lengths, query.bm25, &query.limits, reading.terms, live)?;
-        ranking.count(&mut with);
         tokens += state.totals.text_tokens;
         chunks += state.totals.chunks;
         out.push(ranking);
     }
-    out.iter_mut().for_each(|ranking| ranking.weigh(tokens, chunks, &with));
+    if let [ranking] = out.as_mut_slice() {
+        ranking.weigh(tokens, chunks, |_, own| own);
+        return Ok(out);
+    }
+    let mut with = HashMap::new();
+    out.iter().for_each(|ranking: &Ranking<'_>| ranking.count(&mut with));
+    out.iter_mut()
+        .for_each(|ranking| ranking.weigh(tokens, chunks, |token, _| with.get(token).copied().unwrap_or_default()));
     Ok(out)
 }
 

@@ -104,11 +104,12 @@ impl<'a> Ranking<'a> {
         }
     }
 
-    /// Sets the numbers that scores are computed with: tokens and number of all chunks, and those with each term.
-    pub(super) fn weigh(&mut self, tokens: u64, chunks: u64, with: &HashMap<&str, u64>) {
+    /// Sets the numbers that scores are computed with: tokens and number of all chunks, and those with each term, which
+    /// `with` gives by the term and how many there are here.
+    pub(super) fn weigh(&mut self, tokens: u64, chunks: u64, with: impl Fn(&str, u64) -> u64) {
         self.average = average(tokens, chunks);
         for term in &mut self.terms {
-            term.idf = idf(chunks, with.get(term.token).copied().unwrap_or_default());
+            term.idf = idf(chunks, with(term.token, term.cursor.count));
             term.scale = (term.idf * (self.bm25.k1 + 1.0) * term.times) as f32;
         }
     }
@@ -182,16 +183,23 @@ impl<'a> Ranking<'a> {
         greatest + SLACK * greatest < top.threshold()
     }
 
+    /// What [`Ranking::is_below`] holds for if it is less, and for little else.
+    pub(super) fn least(top: &Top<'_>) -> f32 {
+        // The second term is more than what is lost by rounding to 24 bits.
+        (top.threshold() * (1.0 - 1.1 * SLACK)) as f32
+    }
+
     /// The score of a chunk in which the terms stand `frequencies` times (0: not at all): the sum over the question's
     /// tokens in their order.
     pub(super) fn score(&mut self, chunk: u32, frequencies: &[u32]) -> Result<f64> {
         let length = self.length(chunk)?;
+        let norm = self.bm25.norm(length, self.average);
         let mut score = 0.0;
         for &at in &self.order {
             if let (Some(term), Some(&frequency)) = (self.terms.get(at), frequencies.get(at))
                 && frequency > 0
             {
-                score += self.bm25.score(term.idf, frequency, length, self.average);
+                score += self.bm25.score_by_norm(term.idf, frequency, norm);
             }
         }
         Ok(score)
