@@ -98,15 +98,20 @@ impl<'a> Reader<'a> {
     /// A varint of up to 64 bits; a longer form than needed is refused.
     #[inline]
     pub fn varint(&mut self) -> Result<u64, FormatError> {
-        // Most are of one byte.
-        if let Some((&byte, rest)) = self.rest.split_first()
-            && byte < 0x80
-        {
-            self.rest = rest;
-            self.at = self.at.saturating_add(1);
-            return Ok(u64::from(byte));
+        // Most are of one byte, and most others of two.
+        match *self.rest {
+            [byte @ 0..0x80, ref rest @ ..] => {
+                self.rest = rest;
+                self.at = self.at.saturating_add(1);
+                Ok(u64::from(byte))
+            }
+            [low, high @ 1..0x80, ref rest @ ..] => {
+                self.rest = rest;
+                self.at = self.at.saturating_add(2);
+                Ok(u64::from(high) << 7 | u64::from(low & 0x7f))
+            }
+            _ => self.long_varint(),
         }
-        self.long_varint()
     }
 
     /// A varint of several bytes.

@@ -44,6 +44,16 @@ pub(crate) fn read_lengths(reader: &mut Reader<'_>) -> Result<(usize, usize), Fo
     Ok((shared, suffix))
 }
 
+/// Appends bytes of which there are mostly few.
+#[inline]
+fn extend(key: &mut Vec<u8>, mut bytes: &[u8]) {
+    while let Some((&part, rest)) = bytes.split_first_chunk::<4>() {
+        key.extend_from_slice(&part);
+        bytes = rest;
+    }
+    bytes.iter().for_each(|&byte| key.push(byte));
+}
+
 /// A front-coded leaf whose head is sound.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FrontLeaf<'a> {
@@ -64,12 +74,18 @@ struct Entry<'a> {
 
 impl<'a> Entry<'a> {
     /// Reads the entry at `at` of `entries`, and moves `at` behind it.
-    #[inline]
+    #[inline(always)]
     fn read(entries: &'a [u8], at: &mut usize) -> Result<Self, FormatError> {
         if let Some((entry, rest)) = Self::read_short(entries.get(*at..).unwrap_or_default()) {
             *at = entries.len().saturating_sub(rest.len());
             return Ok(entry);
         }
+        Self::read_long(entries, at)
+    }
+
+    /// As [`Entry::read`], for entries that are not short.
+    #[inline(never)]
+    fn read_long(entries: &'a [u8], at: &mut usize) -> Result<Self, FormatError> {
         let mut reader = reader(entries, *at);
         let entry = Self::read_any(&mut reader).map_err(|error| shifted(error, *at))?;
         *at = at.saturating_add(reader.position());
@@ -78,7 +94,7 @@ impl<'a> Entry<'a> {
 
     /// Reads an entry whose lengths take a byte more than their nibbles at most, and two for the value, as nearly all do,
     /// and gives what follows.
-    #[inline]
+    #[inline(always)]
     fn read_short(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
         let (shared, suffix, rest) = short_lengths(bytes)?;
         let (suffix, rest) = rest.split_at_checked(suffix)?;
@@ -105,9 +121,19 @@ impl<'a> Entry<'a> {
 }
 
 /// Both lengths, where a nibble and at most a byte more hold each, and what follows.
-#[inline]
+#[inline(always)]
 fn short_lengths(bytes: &[u8]) -> Option<(usize, usize, &[u8])> {
-    let (&byte, mut rest) = bytes.split_first()?;
+    let (&byte, rest) = bytes.split_first()?;
+    let [shared, suffix] = [usize::from(byte >> 4), usize::from(byte & 15)];
+    if shared != NIBBLE_FULL && suffix != NIBBLE_FULL {
+        return Some((shared, suffix, rest));
+    }
+    longer_lengths(byte, rest)
+}
+
+/// As [`short_lengths`], where a nibble at least is full; `rest` follows the nibbles.
+#[inline(never)]
+fn longer_lengths(byte: u8, mut rest: &[u8]) -> Option<(usize, usize, &[u8])> {
     let mut lengths = [usize::from(byte >> 4), usize::from(byte & 15)];
     for length in &mut lengths {
         if *length == NIBBLE_FULL {
@@ -179,7 +205,7 @@ impl<'a> FrontLeaf<'a> {
                 return Err(fail("keys that ascend and share just their common prefix: entry", i));
             }
             key.truncate(entry.shared);
-            key.extend_from_slice(entry.suffix);
+            extend(&mut key, entry.suffix);
         }
         if at == self.entries.len() {
             Ok(())
