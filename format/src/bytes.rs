@@ -63,6 +63,15 @@ impl<'a> Reader<'a> {
         FormatError::new(self.structure, self.at, format!("{count} more bytes"), left)
     }
 
+    /// Passes over `bytes` if they come next; gives whether they did.
+    #[inline]
+    pub fn skip_over(&mut self, bytes: &[u8]) -> bool {
+        let Some(rest) = self.rest.strip_prefix(bytes) else { return false };
+        self.rest = rest;
+        self.at = self.at.saturating_add(bytes.len());
+        true
+    }
+
     /// The next `N` bytes, by value.
     #[inline]
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], FormatError> {
@@ -139,7 +148,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A varint that fits 32 bits.
-    #[inline]
+    #[inline(always)]
     pub fn varint32(&mut self) -> Result<u32, FormatError> {
         let value = self.varint()?;
         u32::try_from(value).map_err(|_| self.fail("a varint of at most 32 bits", value))

@@ -77,6 +77,17 @@ pub fn each_place(block: u32, bytes: &[u8], mut sink: impl FnMut(Place)) -> Resu
     let count = reader.varint_at_most(PLACES_A_BLOCK as usize, "a row count")?;
     let mut before: Option<Place> = None;
     for _ in 0..count {
+        // Nearly always it is the next chunk of the same document.
+        if let Some(b) = before
+            && let (Some(chunk), Some(ordinal)) = (b.chunk.checked_add(1), b.ordinal.checked_add(1))
+            && !chunk.is_multiple_of(PLACES_A_BLOCK)
+            && reader.skip_over(&[0, 0])
+        {
+            let place = Place { chunk, document: b.document, ordinal, tokens: reader.varint32()? };
+            sink(place);
+            before = Some(place);
+            continue;
+        }
         let chunk = read_low(&mut reader, block, before.map(|b| b.chunk), PLACES_A_BLOCK)?;
         let (document, ordinal) = match (reader.varint()?, before) {
             (0, Some(b)) => match b.ordinal.checked_add(1) {
