@@ -218,7 +218,7 @@ impl PageCache {
         if let Some(page) = self.pages.read().get(&(reference.offset, reference.checksum)) {
             return Ok(Arc::clone(page));
         }
-        let page = SeparatorPage::decode(&*blocks.read(reference)?).map_err(Error::damaged_block(reference))?;
+        let page = SeparatorPage::decode(&blocks.read(reference)?).map_err(Error::damaged_block(reference))?;
         if page.entries.iter().any(|(_, child)| child.end() > reference.offset) {
             return Err(Error::Damaged {
                 offset: reference.offset,
