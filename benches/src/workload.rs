@@ -5,7 +5,7 @@
 //! is the same in every run, but for the order of hash maps, which the standard library seeds by chance: it moves a count
 //! by less than one per cent.
 
-use crate::corpus::{COMMON, Corpus, RARE, Shape, document_id};
+use crate::corpus::{COMMON, Corpus, RARE, SAMPLE, Shape, document_id};
 use crate::{Random, Result, engine};
 use plica::format::postings::{Posting, PostingList, encode};
 use plica::records::RecordQuery;
@@ -14,7 +14,7 @@ use std::hint::black_box;
 use std::path::Path;
 
 /// All workloads: a name, and what is counted.
-pub const ALL: [(&str, &str); 14] = [
+pub const ALL: [(&str, &str); 15] = [
     ("bm25-or", "top 10 of any of 2 to 4 common terms, 5,000 chunks, 20 questions, warm"),
     ("bm25-and", "top 10 of all of the same terms"),
     ("bm25-or-rare", "top 10 of any of 2 to 4 rare terms, 5,000 chunks, 100 questions, warm"),
@@ -23,6 +23,7 @@ pub const ALL: [(&str, &str); 14] = [
     ("alias", "alias to chunks, 200 aliases, warm"),
     ("record", "records of an entity, 100 entities, warm"),
     ("open", "open, and a snapshot, 20 times"),
+    ("first", "open, and the first search, for 2 to 4 rare terms, 20 times"),
     ("append", "one chunk appended and committed, 20 times"),
     ("tokenize", "tokens of 1 MiB"),
     ("chunk", "chunks of 1 MiB of paragraphs"),
@@ -110,6 +111,7 @@ pub fn run(name: &str, folder: &Path) -> Result<()> {
         "alias" => alias(folder)?,
         "record" => record(folder)?,
         "open" => open(folder)?,
+        "first" => first(folder)?,
         "append" => append(folder)?,
         "tokenize" => tokenize(folder)?,
         "chunk" => chunk(folder, false)?,
@@ -170,6 +172,22 @@ fn open(folder: &Path) -> Result<()> {
     let ask = || (0..20).try_for_each(|_| Index::open(&path).map(|index| drop(black_box(index.snapshot()))));
     ask()?;
     Ok(measured(ask)?)
+}
+
+fn first(folder: &Path) -> Result<()> {
+    let (path, corpus) = (folder.join("searched.plica"), corpus(folder)?);
+    let rare = corpus.questions(0.0..2.5 / corpus.len().min(SAMPLE) as f64, 20);
+    if rare.is_empty() {
+        return Err("no terms are rare enough".into());
+    }
+    let ask = || {
+        rare.iter().cycle().take(20).try_for_each(|terms| {
+            let snapshot = engine::open(&path)?;
+            engine::plica_top10(&snapshot, &corpus, terms, false).map(drop)
+        })
+    };
+    ask()?;
+    measured(ask)
 }
 
 fn append(folder: &Path) -> Result<()> {

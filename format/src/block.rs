@@ -230,6 +230,27 @@ impl BlockHeader {
         Ok(Self { kind, codec, stored_bytes, raw_bytes, payload_checksum, salt })
     }
 
+    /// Reads the header of a block again that [`decode`](Self::decode) has passed before, without its checksum: kind and
+    /// codec are looked at, the rest is taken as it stands.
+    #[inline]
+    pub fn trusted(bytes: &[u8; HEADER_BYTES]) -> Option<Self> {
+        let &[_, _, _, _, kind, codec, _, _, s0, s1, s2, s3, r0, r1, r2, r3, c0, c1, c2, c3, ref rest @ ..] = bytes;
+        let codec = match codec {
+            0 => Codec::Stored,
+            1 => Codec::Zstd,
+            2 => Codec::ZstdWithDictionary,
+            _ => return None,
+        };
+        Some(Self {
+            kind: BlockKind::from_number(kind)?,
+            codec,
+            stored_bytes: u32::from_le_bytes([s0, s1, s2, s3]),
+            raw_bytes: u32::from_le_bytes([r0, r1, r2, r3]),
+            payload_checksum: u32::from_le_bytes([c0, c1, c2, c3]),
+            salt: rest.first_chunk().map_or(0, |salt| u64::from_le_bytes(*salt)),
+        })
+    }
+
     /// Bytes from this block's header to where the next block may start: header, payload, zeros up to the alignment.
     pub fn span_bytes(&self) -> u64 {
         span_bytes(self.stored_bytes)
@@ -364,6 +385,18 @@ mod tests {
         assert_eq!(BlockHeader::decode(&bytes, &ID, 20_480).unwrap(), header());
         assert!(BlockHeader::decode(&bytes, &ID, 20_496).is_err());
         assert!(BlockHeader::decode(&bytes, &[8; 16], 20_480).is_err());
+    }
+
+    #[test]
+    fn a_header_is_read_again_as_it_was_decoded() {
+        for kind in BlockKind::ALL {
+            for (codec, raw_bytes) in [(Codec::Stored, 10), (Codec::Zstd, 20), (Codec::ZstdWithDictionary, 20)] {
+                let bytes = BlockHeader { kind, codec, raw_bytes, ..header() }.encode(&ID, 20_480);
+                if let Ok(decoded) = BlockHeader::decode(&bytes, &ID, 20_480) {
+                    assert_eq!(BlockHeader::trusted(&bytes), Some(decoded));
+                }
+            }
+        }
     }
 
     #[test]

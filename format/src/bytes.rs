@@ -63,6 +63,15 @@ impl<'a> Reader<'a> {
         FormatError::new(self.structure, self.at, format!("{count} more bytes"), left)
     }
 
+    /// Passes over `bytes` if they come next; gives whether they did.
+    #[inline]
+    pub fn skip_over(&mut self, bytes: &[u8]) -> bool {
+        let Some(rest) = self.rest.strip_prefix(bytes) else { return false };
+        self.rest = rest;
+        self.at = self.at.saturating_add(bytes.len());
+        true
+    }
+
     /// The next `N` bytes, by value.
     #[inline]
     pub fn array<const N: usize>(&mut self) -> Result<[u8; N], FormatError> {
@@ -98,15 +107,20 @@ impl<'a> Reader<'a> {
     /// A varint of up to 64 bits; a longer form than needed is refused.
     #[inline]
     pub fn varint(&mut self) -> Result<u64, FormatError> {
-        // Most are of one byte.
-        if let Some((&byte, rest)) = self.rest.split_first()
-            && byte < 0x80
-        {
-            self.rest = rest;
-            self.at = self.at.saturating_add(1);
-            return Ok(u64::from(byte));
+        // Most are of one byte, and most others of two.
+        match *self.rest {
+            [byte @ 0..0x80, ref rest @ ..] => {
+                self.rest = rest;
+                self.at = self.at.saturating_add(1);
+                Ok(u64::from(byte))
+            }
+            [low, high @ 1..0x80, ref rest @ ..] => {
+                self.rest = rest;
+                self.at = self.at.saturating_add(2);
+                Ok(u64::from(high) << 7 | u64::from(low & 0x7f))
+            }
+            _ => self.long_varint(),
         }
-        self.long_varint()
     }
 
     /// A varint of several bytes.
@@ -134,7 +148,7 @@ impl<'a> Reader<'a> {
     }
 
     /// A varint that fits 32 bits.
-    #[inline]
+    #[inline(always)]
     pub fn varint32(&mut self) -> Result<u32, FormatError> {
         let value = self.varint()?;
         u32::try_from(value).map_err(|_| self.fail("a varint of at most 32 bits", value))

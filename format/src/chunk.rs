@@ -65,11 +65,29 @@ pub fn encode_places(rows: &[Place], out: &mut Vec<u8>) {
 
 /// Decodes the places of block number `block`.
 pub fn decode_places(block: u32, bytes: &[u8]) -> Result<Vec<Place>, FormatError> {
+    let mut rows: Vec<Place> = Vec::with_capacity((bytes.len() / 3).min(PLACES_A_BLOCK as usize));
+    each_place(block, bytes, |place| rows.push(place))?;
+    Ok(rows)
+}
+
+/// Decodes the places of block number `block` and hands each to `sink`, in ascending order of chunk. After an error, what
+/// was handed out means nothing.
+pub fn each_place(block: u32, bytes: &[u8], mut sink: impl FnMut(Place)) -> Result<(), FormatError> {
     let mut reader = Reader::new("chunk places", bytes);
     let count = reader.varint_at_most(PLACES_A_BLOCK as usize, "a row count")?;
-    let mut rows: Vec<Place> = Vec::with_capacity(count);
+    let mut before: Option<Place> = None;
     for _ in 0..count {
-        let before = rows.last().copied();
+        // Nearly always it is the next chunk of the same document.
+        if let Some(b) = before
+            && let (Some(chunk), Some(ordinal)) = (b.chunk.checked_add(1), b.ordinal.checked_add(1))
+            && !chunk.is_multiple_of(PLACES_A_BLOCK)
+            && reader.skip_over(&[0, 0])
+        {
+            let place = Place { chunk, document: b.document, ordinal, tokens: reader.varint32()? };
+            sink(place);
+            before = Some(place);
+            continue;
+        }
         let chunk = read_low(&mut reader, block, before.map(|b| b.chunk), PLACES_A_BLOCK)?;
         let (document, ordinal) = match (reader.varint()?, before) {
             (0, Some(b)) => match b.ordinal.checked_add(1) {
@@ -88,10 +106,11 @@ pub fn decode_places(block: u32, bytes: &[u8]) -> Result<Vec<Place>, FormatError
                 (document, ordinal)
             }
         };
-        rows.push(Place { chunk, document, ordinal, tokens: reader.varint32()? });
+        let place = Place { chunk, document, ordinal, tokens: reader.varint32()? };
+        sink(place);
+        before = Some(place);
     }
-    reader.finish()?;
-    Ok(rows)
+    reader.finish()
 }
 
 const SAME_BLOCK: u8 = 1;
@@ -183,6 +202,7 @@ pub(crate) fn put_low(out: &mut Vec<u8>, id: u32, before: Option<u32>, block_row
 }
 
 /// Reads a row's id and checks that it lies in block number `block`.
+#[inline]
 pub(crate) fn read_low(
     reader: &mut Reader<'_>,
     block: u32,

@@ -96,6 +96,34 @@ pub fn decode_update(bytes: &[u8]) -> Result<(bool, Vec<u16>), FormatError> {
     }
 }
 
+/// Reads what a segment says of a set as [`decode_update`] does, and appends its members to `out`, each behind its `piece`.
+/// Where they replace what older segments say, what `out` has of the piece is dropped.
+pub fn add_update(bytes: &[u8], piece: u16, out: &mut Vec<u32>) -> Result<(), FormatError> {
+    let high = u32::from(piece) << 16;
+    let set = match bytes.split_first() {
+        Some((&FORM_REPLACING, set)) => {
+            out.retain(|&id| id >> 16 != u32::from(piece));
+            set
+        }
+        _ => bytes,
+    };
+    match set.split_first() {
+        Some((&count, _)) if usize::from(count) <= SMALL_IDS => {
+            let mut reader = Reader::new(STRUCTURE, set);
+            reader.u8()?;
+            let start = out.len();
+            out.reserve(usize::from(count));
+            for_each_small(&mut reader, usize::from(count), |low| out.push(high | u32::from(low)))
+                .and_then(|()| reader.finish())
+                .inspect_err(|_| out.truncate(start))
+        }
+        _ => {
+            out.extend(decode(set)?.into_iter().map(|low| high | u32::from(low)));
+            Ok(())
+        }
+    }
+}
+
 /// Reads a set: its members, strictly ascending. Whatever is accepted is what [`encode`] writes for those members.
 pub fn decode(bytes: &[u8]) -> Result<Vec<u16>, FormatError> {
     let mut reader = Reader::new(STRUCTURE, bytes);
@@ -110,14 +138,20 @@ pub fn decode(bytes: &[u8]) -> Result<Vec<u16>, FormatError> {
 
 fn decode_small(reader: &mut Reader<'_>, count: usize) -> Result<Vec<u16>, FormatError> {
     let mut values = Vec::with_capacity(count);
+    for_each_small(reader, count, |value| values.push(value))?;
+    Ok(values)
+}
+
+/// Reads the members of a set that is written as gaps.
+fn for_each_small(reader: &mut Reader<'_>, count: usize, mut sink: impl FnMut(u16)) -> Result<(), FormatError> {
     let mut next = 0u64;
     for _ in 0..count {
         let value = u16::try_from(next.saturating_add(reader.varint()?))
             .map_err(|_| reader.fail("a member of 16 bits", "a greater one"))?;
-        values.push(value);
+        sink(value);
         next = u64::from(value).saturating_add(1);
     }
-    Ok(values)
+    Ok(())
 }
 
 /// Reads a portable bitmap of the one container that a set has.

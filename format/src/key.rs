@@ -205,14 +205,18 @@ pub fn named(kind: u8, name: &[u8]) -> Vec<u8> {
 
 /// Key of an entity's name in a scope.
 pub fn entity_name(scope: u32, key: &str) -> Vec<u8> {
-    let mut out = numbered(ENTITY_NAME, scope);
+    let mut out = Vec::with_capacity(key.len().saturating_add(5));
+    out.push(ENTITY_NAME);
+    out.extend_from_slice(&scope.to_be_bytes());
     out.extend_from_slice(key.as_bytes());
     out
 }
 
 /// Start of the keys of an alias in a scope; a piece number follows.
 pub fn entity_alias(scope: u32, key: &str) -> Vec<u8> {
-    let mut out = numbered(ENTITY_ALIAS, scope);
+    let mut out = Vec::with_capacity(key.len().saturating_add(6));
+    out.push(ENTITY_ALIAS);
+    out.extend_from_slice(&scope.to_be_bytes());
     out.extend_from_slice(key.as_bytes());
     out.push(0);
     out

@@ -10,9 +10,12 @@ use plica_format::separator::SeparatorPage;
 
 /// A separator page is closed before its keys and references pass this many bytes.
 const PAGE_TARGET_BYTES: usize = 8 << 10;
-/// A leaf is closed when it passes this many bytes: what is looked up one by one, from all over, is found sooner in a
+/// The first leaf is closed when it passes this many bytes: what is looked up one by one, from all over, is found sooner in a
 /// small leaf, of which less must be checked at the first touch, and fewer cache lines are touched at any.
 const LEAF_TARGET_BYTES: usize = 16 << 10;
+/// The same for the leaves behind the first: a segment of one leaf needs no page above it, and in one of many a look-up
+/// that is the first checks one leaf for each thing that it looks for.
+const NEXT_LEAF_TARGET_BYTES: usize = 8 << 10;
 /// Greatest encoded length of a reference, and what front coding adds to a key.
 const ENTRY_OVERHEAD_BYTES: usize = 24;
 
@@ -76,7 +79,8 @@ impl SegmentBuilder {
 
     /// Adds a key with its value as [`super::store_value`] wrote it. Keys must come in ascending order.
     pub(crate) fn push(&mut self, store: &mut StoreWriter, key: &[u8], stored: &[u8]) -> Result<()> {
-        let is_full = self.leaf.raw_bytes() >= LEAF_TARGET_BYTES;
+        let target = if self.pages.is_empty() { LEAF_TARGET_BYTES } else { NEXT_LEAF_TARGET_BYTES };
+        let is_full = self.leaf.raw_bytes() >= target;
         if !self.leaf.is_empty() && (is_full || !self.leaf.fits(key, stored)) {
             self.close_leaf(store)?;
         }

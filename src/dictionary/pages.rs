@@ -8,11 +8,13 @@ use plica_format::separator::SeparatorPage;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::ops::Deref;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// Decoded separator pages kept, at most; one is about 8 KiB and stands over some 100 leaves.
 const CACHED_PAGES: usize = 1024;
+/// Pages that hang from segments and from one another, at most.
+const LINKED_PAGES: usize = 1024;
 /// Bits of a page's place under its parent that are the number of the entry: pages have fewer entries.
 const ENTRY_BITS: u32 = 16;
 
@@ -27,6 +29,62 @@ pub(crate) struct CachedPage {
     heads: Vec<u64>,
     /// Under which parent and entry the page was found to be what the parent says; 0 before.
     known: AtomicU64,
+    /// The pages below, where there are pages, as they were met.
+    below: Box<[Link]>,
+}
+
+/// Where a decoded page hangs from what refers to it, once it was met.
+pub(crate) type Link = OnceLock<Linked>;
+
+/// A page that hangs from a segment or another page, counted.
+#[derive(Debug, Clone)]
+pub(crate) struct Linked {
+    page: Arc<CachedPage>,
+    count: Arc<AtomicUsize>,
+}
+
+impl Linked {
+    /// Counts the page, unless as many are linked as may be.
+    fn new(page: &Arc<CachedPage>, count: &Arc<AtomicUsize>) -> Option<Self> {
+        let before = count.fetch_add(1, Ordering::Relaxed);
+        let linked = Self { page: Arc::clone(page), count: Arc::clone(count) };
+        // Where it is dropped, it is no longer counted.
+        (before < LINKED_PAGES).then_some(linked)
+    }
+}
+
+impl Drop for Linked {
+    fn drop(&mut self) {
+        self.count.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
+/// A page on the way down: lent by what it hangs from, or kept alive.
+#[derive(Debug, Clone)]
+pub(crate) enum PageRef<'a> {
+    Linked(&'a CachedPage),
+    Kept(Arc<CachedPage>),
+}
+
+impl Deref for PageRef<'_> {
+    type Target = CachedPage;
+
+    fn deref(&self) -> &CachedPage {
+        match self {
+            Self::Linked(page) => page,
+            Self::Kept(page) => page,
+        }
+    }
+}
+
+impl<'a> PageRef<'a> {
+    /// Where the page below entry `at` hangs.
+    pub(crate) fn link(&self, at: usize) -> Option<&'a Link> {
+        match self {
+            Self::Linked(page) => page.below.get(at),
+            Self::Kept(_) => None,
+        }
+    }
 }
 
 impl Deref for CachedPage {
@@ -55,7 +113,9 @@ impl CachedPage {
         let ends = page.entries.first().zip(page.entries.last());
         let common = ends.map_or(0, |((a, _), (b, _))| a.iter().zip(b).take_while(|(a, b)| a == b).count());
         let heads = page.entries.iter().map(|(key, _)| head(key, common)).collect();
-        Self { page, offset, common, heads, known: AtomicU64::new(0) }
+        let pages_below = if page.level > 1 { page.entries.len() } else { 0 };
+        let below = (0..pages_below).map(|_| Link::new()).collect();
+        Self { page, offset, common, heads, known: AtomicU64::new(0), below }
     }
 
     /// As [`SeparatorPage::find`].
@@ -102,6 +162,8 @@ impl CachedPage {
 #[derive(Debug, Default)]
 pub(crate) struct PageCache {
     pages: RwLock<Pages>,
+    /// Links that there are.
+    linked: Arc<AtomicUsize>,
 }
 
 /// Pages by offset and checksum.
@@ -130,14 +192,33 @@ impl Hasher for PlaceHasher {
 }
 
 impl PageCache {
+    /// The page at `reference`, which hangs from `link`, where there is one: found there, without locks, the next time.
+    pub(crate) fn page_at<'a>(
+        &self,
+        blocks: &Blocks,
+        reference: &Reference,
+        link: Option<&'a Link>,
+    ) -> Result<PageRef<'a>> {
+        let Some(link) = link else { return self.page(blocks, reference).map(PageRef::Kept) };
+        if let Some(linked) = link.get() {
+            blocks.touch(reference)?;
+            return Ok(PageRef::Linked(&linked.page));
+        }
+        let page = self.page(blocks, reference)?;
+        match Linked::new(&page, &self.linked) {
+            Some(linked) => Ok(PageRef::Linked(&link.get_or_init(|| linked).page)),
+            None => Ok(PageRef::Kept(page)),
+        }
+    }
+
     /// The page at `reference`, read and checked where it is not kept.
     pub(crate) fn page(&self, blocks: &Blocks, reference: &Reference) -> Result<Arc<CachedPage>> {
         // The header is compared with the reference on every touch, cached or not.
-        let payload = blocks.read(reference)?;
+        blocks.touch(reference)?;
         if let Some(page) = self.pages.read().get(&(reference.offset, reference.checksum)) {
             return Ok(Arc::clone(page));
         }
-        let page = SeparatorPage::decode(&payload).map_err(Error::damaged_block(reference))?;
+        let page = SeparatorPage::decode(&blocks.read(reference)?).map_err(Error::damaged_block(reference))?;
         if page.entries.iter().any(|(_, child)| child.end() > reference.offset) {
             return Err(Error::Damaged {
                 offset: reference.offset,

@@ -1,7 +1,7 @@
 //! Look-up in the segments of one commit.
 
 use super::load_value;
-use super::pages::{CachedPage, PageCache};
+use super::pages::{Link, PageCache, PageRef};
 use crate::store::{Blocks, Payload};
 use crate::{Error, Result};
 use plica_format::block::{BlockKind, Reference};
@@ -17,6 +17,15 @@ pub(crate) struct SegmentView {
     pub(crate) root: Reference,
     /// The key it counts from; what lies below has moved into the segment that it is being merged into.
     pub(crate) from: Vec<u8>,
+    /// The decoded root, where it is a page and was met.
+    top: Link,
+}
+
+impl SegmentView {
+    /// A segment by its root and the key that it counts from.
+    pub(crate) fn new(root: Reference, from: Vec<u8>) -> Self {
+        Self { root, from, top: Link::new() }
+    }
 }
 
 /// The segments of one commit, oldest first.
@@ -32,7 +41,7 @@ pub(super) struct LeafPlace<'a> {
     pub(super) reference: Reference,
     pub(super) payload: Payload<'a>,
     /// Where the first key behind the leaf stands, where there is one.
-    upper: Option<(Arc<CachedPage>, usize)>,
+    upper: Option<(PageRef<'a>, usize)>,
 }
 
 impl LeafPlace<'_> {
@@ -48,30 +57,33 @@ impl LeafPlace<'_> {
 }
 
 /// The key of an entry of a separator page.
-fn key_at(place: Option<&(Arc<CachedPage>, usize)>) -> Option<&[u8]> {
+fn key_at<'p>(place: Option<&'p (PageRef<'_>, usize)>) -> Option<&'p [u8]> {
     place.and_then(|(page, at)| page.entries.get(*at)).map(|entry| entry.0.as_slice())
 }
 
 impl Dictionary {
     /// The leaf of `segment` where `key` would be, or `None` where the segment starts behind it.
-    pub(super) fn find_leaf<'a>(&'a self, segment: &SegmentView, key: &[u8]) -> Result<Option<LeafPlace<'a>>> {
+    pub(super) fn find_leaf<'a>(&'a self, segment: &'a SegmentView, key: &[u8]) -> Result<Option<LeafPlace<'a>>> {
         self.leaf_at(segment, key, false)
     }
 
     /// The leaf of `segment` where `key` would be; where the segment starts behind it, the first or none.
-    fn leaf_at<'a>(&'a self, segment: &SegmentView, key: &[u8], or_first: bool) -> Result<Option<LeafPlace<'a>>> {
+    fn leaf_at<'a>(&'a self, segment: &'a SegmentView, key: &[u8], or_first: bool) -> Result<Option<LeafPlace<'a>>> {
         let mut reference = segment.root;
-        let mut first: Option<(Arc<CachedPage>, usize)> = None;
-        let mut upper: Option<(Arc<CachedPage>, usize)> = None;
-        let mut level: Option<u8> = None;
+        let mut first: Option<(PageRef<'a>, usize)> = None;
+        let mut upper: Option<(PageRef<'a>, usize)> = None;
         while reference.kind == BlockKind::Separator {
-            let page = self.cache.page(&self.blocks, &reference)?;
-            let parent = first.as_ref().map(|(parent, at)| (parent.as_ref(), *at));
-            if !parent.is_some_and(|(parent, at)| page.is_known_under(parent, at)) {
+            let link = match &first {
+                Some((parent, at)) => parent.link(*at),
+                None => Some(&segment.top),
+            };
+            let page = self.cache.page_at(&self.blocks, &reference, link)?;
+            if let Some((parent, at)) = &first
+                && !page.is_known_under(parent, *at)
+            {
+                let level = Some(parent.level - 1);
                 check_page(&page, &reference, level, key_at(first.as_ref()), key_at(upper.as_ref()))?;
-                if let Some((parent, at)) = parent {
-                    page.know_under(parent, at);
-                }
+                page.know_under(parent, *at);
             }
             let at = match page.find(key) {
                 Some(at) => at,
@@ -81,9 +93,8 @@ impl Dictionary {
             let Some((_, child)) = page.entries.get(at) else { return Ok(None) };
             reference = *child;
             if page.entries.len() > at + 1 {
-                upper = Some((Arc::clone(&page), at + 1));
+                upper = Some((page.clone(), at + 1));
             }
-            level = Some(page.level - 1);
             first = Some((page, at));
         }
         let payload = self.blocks.read_validated(&reference, |bytes| {

@@ -75,9 +75,11 @@ impl Snapshot {
         let name_key = crate::text::key(name);
         let view = self.view();
         let mut entities = view.set(&key::entity_alias(scope, &name_key))?;
-        entities.extend(view.entity_by_name(scope, &name_key)?);
-        entities.sort_unstable();
-        entities.dedup();
+        if let Some(entity) = view.entity_by_name(scope, &name_key)? {
+            entities.push(entity);
+            entities.sort_unstable();
+            entities.dedup();
+        }
         let mut chunks = match entities.as_slice() {
             [] => return Ok(Vec::new()),
             &[entity] => view.set(&key::numbered(key::ENTITY_CHUNKS, entity))?,
@@ -91,7 +93,9 @@ impl Snapshot {
                 chunks
             }
         };
-        chunks.retain(|chunk| (head.first_chunk..=head.last_chunk).contains(chunk));
+        if !matches!(chunks.as_slice(), [first, .., last] if *first >= head.first_chunk && *last <= head.last_chunk) {
+            chunks.retain(|chunk| (head.first_chunk..=head.last_chunk).contains(chunk));
+        }
         if u64::from(head.last_chunk - head.first_chunk) + 1 == u64::from(head.chunks) {
             chunks.iter_mut().for_each(|chunk| *chunk -= head.first_chunk);
             return Ok(chunks);

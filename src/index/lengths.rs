@@ -27,8 +27,8 @@ pub(crate) struct LengthBlock {
     ordinals: [u32; BLOCK],
 }
 
-/// Blocks whose cells are allocated together.
-const CELLS: u32 = 4096;
+/// Blocks whose cells are allocated together: few, as the first search pays for them.
+const CELLS: u32 = 512;
 
 /// The blocks of a range of chunks.
 type Cells = Box<[OnceLock<Box<LengthBlock>>]>;
@@ -61,7 +61,7 @@ fn cells<T>(count: u32) -> Box<[OnceLock<T>]> {
 impl Lengths {
     /// The rows of a block of chunks.
     pub(crate) fn block(&self, view: View<'_>, block: u32) -> Result<&LengthBlock> {
-        // The chunk count is not proven: at most 2^32 / 256 / 4096 cells here, and 4096 for each range that is touched.
+        // The chunk count is not proven: at most 2^32 / 256 / 512 cells here, and 512 for each range that is touched.
         let ranges = self.ranges.get_or_init(|| cells(view.state.chunks.div_ceil(PLACES_A_BLOCK).div_ceil(CELLS)));
         let cell = ranges
             .get((block / CELLS) as usize)
@@ -70,14 +70,13 @@ impl Lengths {
         if let Some(lengths) = cell.get() {
             return Ok(lengths);
         }
-        let first = block * PLACES_A_BLOCK;
         let mut rows = Box::new(LengthBlock { tokens: [MISSING; BLOCK], documents: [0; BLOCK], ordinals: [0; BLOCK] });
-        for place in view.places(first, first.saturating_add(PLACES_A_BLOCK - 1))? {
+        view.each_place_of(block, |place| {
             let at = (place.chunk % PLACES_A_BLOCK) as usize;
             rows.tokens[at] = place.tokens;
             rows.documents[at] = place.document;
             rows.ordinals[at] = place.ordinal;
-        }
+        })?;
         Ok(cell.get_or_init(|| rows))
     }
 

@@ -7,7 +7,7 @@ use crate::dictionary::Dictionary;
 use crate::{Error, Result};
 use plica_format::FormatError;
 use plica_format::bytes::Reader;
-use plica_format::chunk::{Place, TextRow, decode_places, decode_texts};
+use plica_format::chunk::{Place, TextRow, decode_places, decode_texts, each_place};
 use plica_format::document::{DocumentHead, Information};
 use plica_format::entity::{EntityRow, SummaryRow, decode_rows, decode_summary_rows};
 use plica_format::key::{self, Field, PLACES_A_BLOCK, ROWS_A_BLOCK, TEXTS_A_BLOCK};
@@ -168,18 +168,13 @@ impl<'a> View<'a> {
         let mut sources = 0;
         let mut take = |piece: u16, value: &[u8]| {
             sources += 1;
-            let high = u32::from(piece) << 16;
-            let (replaces, lows) = idset::decode_update(value).map_err(damaged_value(kind))?;
-            if replaces {
-                found.retain(|&id: &u32| id >> 16 != u32::from(piece));
-            }
-            found.extend(lows.into_iter().map(|low| high | u32::from(low)));
-            Ok(())
+            idset::add_update(value, piece, &mut found).map_err(damaged_value(kind))
         };
         // A look-up of each piece that there can be costs less than a scan, as long as they are few.
         let pieces = ids.div_ceil(1 << 16);
         if pieces <= LOOKED_UP_PIECES {
-            let mut key = prefix.to_vec();
+            let mut key = Vec::with_capacity(prefix.len() + 2);
+            key.extend_from_slice(prefix);
             for piece in 0..pieces as u16 {
                 key.truncate(prefix.len());
                 key.extend_from_slice(&piece.to_be_bytes());
@@ -256,6 +251,20 @@ impl<'a> View<'a> {
         out.retain(|place| (from..=to).contains(&place.chunk));
         out.sort_by_key(|place| place.chunk);
         Ok(out)
+    }
+
+    /// Hands the places of one block of chunks to `sink`; where a chunk comes twice, the later place counts. After an
+    /// error, what was handed out means nothing.
+    pub(super) fn each_place_of(&self, block: u32, mut sink: impl FnMut(Place)) -> Result<()> {
+        self.dictionary.each(&key::numbered(key::CHUNK_PLACES, block), |value| {
+            each_place(block, value, &mut sink).map_err(damaged_value(key::CHUNK_PLACES))
+        })?;
+        if let Some(delta) = self.delta {
+            let first = block.saturating_mul(PLACES_A_BLOCK);
+            let rows = delta.places.range(first..=first.saturating_add(PLACES_A_BLOCK - 1));
+            rows.for_each(|(_, place)| sink(*place));
+        }
+        Ok(())
     }
 
     /// The newest row of a column with one id.

@@ -359,7 +359,7 @@ pub(super) fn decode_state(head: &Head) -> Result<IndexState> {
 
 /// The segments of a state as readers take them.
 pub(super) fn segment_views(state: &IndexState) -> Vec<SegmentView> {
-    state.views().into_iter().map(|(segment, from)| SegmentView { root: segment.root, from: from.to_vec() }).collect()
+    state.views().into_iter().map(|(segment, from)| SegmentView::new(segment.root, from.to_vec())).collect()
 }
 
 fn write_options(options: &Options) -> store::WriteOptions {

@@ -1,8 +1,8 @@
 //! Checked blocks of one snapshot.
 //!
 //! [`Blocks`] answers a [`Reference`] with the payload it names, or with an error that says what is wrong and where.
-//! At every touch the block's header is decoded and compared with the reference; the payload's checksum and the zeros
-//! behind it are verified when a block is first touched while the file is open, and remembered. A reference that leaves the
+//! At every touch the block's header is compared with the reference; its own checksum, the payload's, and the zeros
+//! behind that are verified when a block is first touched while the file is open, and remembered. A reference that leaves the
 //! snapshot is refused before anything is read, and nothing is allocated beyond what a checked header within the
 //! kind's limit asks for.
 
@@ -148,10 +148,10 @@ impl Blocks {
         let first_touch = !self.shared.checked.get(reference.offset, Mark::Payload);
         let bytes = match self.source.mapped(reference.offset, span) {
             Some(block) => {
-                let header = self.check_header(reference, block)?;
-                if first_touch {
-                    check_payload(reference, block)?;
-                }
+                let header = match first_touch {
+                    true => self.check_block(reference, block)?,
+                    false => self.known_header(reference, block)?,
+                };
                 let stored = stored_part(reference, block);
                 match header.codec {
                     Codec::Stored => Bytes::Borrowed(stored),
@@ -166,6 +166,20 @@ impl Blocks {
             self.shared.checked.set(reference.offset, Mark::Payload);
         }
         Ok(Payload { bytes })
+    }
+
+    /// As [`Blocks::read`], where the payload is not needed because it was decoded before.
+    #[inline]
+    pub(crate) fn touch(&self, reference: &Reference) -> Result<()> {
+        if self.shared.checked.get(reference.offset, Mark::Payload)
+            && reference.end() <= self.end
+            && let Some(header) = self.source.mapped(reference.offset, HEADER_BYTES)
+            && let Some(header) = header.first_chunk().and_then(BlockHeader::trusted)
+            && agrees(&header, reference)
+        {
+            return Ok(());
+        }
+        self.read(reference).map(|_| ())
     }
 
     /// The payload of the block that `reference` names, its structure validated by `validate` once while the file is
@@ -190,13 +204,20 @@ impl Blocks {
     }
 
     /// Refuses a reference that leaves the snapshot.
+    #[inline]
     fn demand_within(&self, reference: &Reference) -> Result<()> {
         let aligned = reference.offset.is_multiple_of(BLOCK_ALIGN_BYTES);
         let small = reference.stored_bytes as usize <= reference.kind.raw_limit();
         if reference.offset >= FIRST_BLOCK_OFFSET && aligned && small && reference.end() <= self.end {
             return Ok(());
         }
-        Err(damaged(
+        Err(self.outside(reference))
+    }
+
+    /// The error for a reference that leaves the snapshot.
+    #[cold]
+    fn outside(&self, reference: &Reference) -> Error {
+        damaged(
             reference.offset,
             format!("reference to a {} block", reference.kind.name()),
             format!(
@@ -205,18 +226,35 @@ impl Blocks {
                 self.end,
                 reference.stored_bytes
             ),
-        ))
+        )
+    }
+
+    /// The header at the start of `block`, once it agrees with the reference and the payload with both.
+    #[cold]
+    fn check_block(&self, reference: &Reference, block: &[u8]) -> Result<BlockHeader> {
+        let header = self.check_header(reference, block)?;
+        check_payload(reference, block)?;
+        Ok(header)
+    }
+
+    /// The header at the start of `block`, which has been decoded before, once it agrees with the reference.
+    #[inline]
+    fn known_header(&self, reference: &Reference, block: &[u8]) -> Result<BlockHeader> {
+        match block.first_chunk().and_then(BlockHeader::trusted) {
+            Some(header) if agrees(&header, reference) => Ok(header),
+            _ => self.check_header(reference, block),
+        }
     }
 
     /// The header at the start of `block`, once it agrees with the reference.
     fn check_header(&self, reference: &Reference, block: &[u8]) -> Result<BlockHeader> {
         let header = BlockHeader::decode(&block[..HEADER_BYTES], &self.file_id, reference.offset)
             .map_err(Error::damaged_block(reference))?;
-        let found = (header.kind, header.stored_bytes, header.payload_checksum);
-        let expected = (reference.kind, reference.stored_bytes, reference.checksum);
-        if found == expected {
+        if agrees(&header, reference) {
             return Ok(header);
         }
+        let found = (header.kind, header.stored_bytes, header.payload_checksum);
+        let expected = (reference.kind, reference.stored_bytes, reference.checksum);
         let show = |(kind, stored, checksum): (BlockKind, u32, u32)| {
             format!("a {} block of {stored} bytes with checksum {checksum:08x}", kind.name())
         };
@@ -293,6 +331,14 @@ impl Blocks {
         self.shared.cache.put(reference, &bytes);
         Ok(bytes)
     }
+}
+
+/// Whether a header is that of the block that a reference names.
+#[inline]
+fn agrees(header: &BlockHeader, reference: &Reference) -> bool {
+    header.kind == reference.kind
+        && header.stored_bytes == reference.stored_bytes
+        && header.payload_checksum == reference.checksum
 }
 
 /// The stored payload within a whole block.

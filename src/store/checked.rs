@@ -3,7 +3,7 @@
 //! A block's payload is compared with its checksum when it is first touched, and its structure is validated by who
 //! first reads it; both need no second time while the file is open. The table is allocated in pieces as ranges of the
 //! file are touched, is read and set without locks, and is shared by all snapshots of a file, so that a refresh keeps
-//! what is known. Past its reach ([`REACH_BYTES`]) nothing is remembered: blocks there are checked at every touch.
+//! what is known. Past its reach (two tebibytes) nothing is remembered: blocks there are checked at every touch.
 //!
 //! Each bit belongs to one offset. Blocks that overlap (in a forged file) therefore do not vouch for each other.
 
@@ -11,14 +11,16 @@ use plica_format::limits::BLOCK_ALIGN_BYTES;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Bytes of the file that one leaf of the table covers.
-const LEAF_REACH_BYTES: u64 = 1 << 20;
+/// Bytes of the file that one leaf of the table covers. Leaves are small, since a search that is the first touches few
+/// blocks, far apart.
+const LEAF_REACH_BYTES: u64 = 1 << 17;
 /// Words of a leaf: two bits for each place.
 const LEAF_WORDS: usize = (LEAF_REACH_BYTES / BLOCK_ALIGN_BYTES / 32) as usize;
 /// Children of the root and of each inner node.
-const FAN: u64 = 1024;
+const FAN: usize = 256;
 /// Bytes of the file that the table can cover.
-const REACH_BYTES: u64 = FAN * FAN * LEAF_REACH_BYTES;
+#[cfg(test)]
+const REACH_BYTES: u64 = (FAN as u64).pow(3) * LEAF_REACH_BYTES;
 
 /// What is remembered of a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,15 +32,15 @@ pub(crate) enum Mark {
 }
 
 /// Bits of one range of the file.
-type Leaf = Box<[AtomicU64]>;
-/// Leaves of one range of the file.
-type Inner = Box<[OnceLock<Leaf>]>;
+type Leaf = Box<[AtomicU64; LEAF_WORDS]>;
+/// Cells that are filled when first needed.
+type Row<T> = Box<[OnceLock<T>; FAN]>;
 
 /// The table of one file.
 #[derive(Default)]
 pub(crate) struct Checked {
     /// Allocated when first needed.
-    root: OnceLock<Box<[OnceLock<Inner>]>>,
+    root: OnceLock<Row<Row<Row<Leaf>>>>,
 }
 
 impl std::fmt::Debug for Checked {
@@ -47,12 +49,20 @@ impl std::fmt::Debug for Checked {
     }
 }
 
-/// A row of cells that are filled when first needed.
-fn row<T>() -> Box<[OnceLock<T>]> {
-    (0..FAN).map(|_| OnceLock::new()).collect()
+/// A row of empty cells.
+fn row<T>() -> Row<T> {
+    Box::new(std::array::from_fn(|_| OnceLock::new()))
+}
+
+/// The cells of a place in the root and below, or `None` past the reach.
+#[inline]
+fn path(offset: u64) -> Option<[usize; 3]> {
+    let [0, 0, 0, 0, 0, root, middle, low] = (offset / LEAF_REACH_BYTES).to_be_bytes() else { return None };
+    Some([root, middle, low].map(usize::from))
 }
 
 /// The word within a leaf and the bit within the word.
+#[inline]
 fn place(offset: u64, mark: Mark) -> (usize, u64) {
     let bit = (offset % LEAF_REACH_BYTES) / BLOCK_ALIGN_BYTES * 2 + u64::from(mark == Mark::Structure);
     ((bit / 64) as usize, 1 << (bit % 64))
@@ -60,22 +70,18 @@ fn place(offset: u64, mark: Mark) -> (usize, u64) {
 
 impl Checked {
     /// Whether the block at `offset` has been marked.
+    #[inline]
     pub(crate) fn get(&self, offset: u64, mark: Mark) -> bool {
-        let leaf = offset / LEAF_REACH_BYTES;
-        let leaf =
-            self.root.get().and_then(|root| root.get((leaf / FAN) as usize)?.get()?.get((leaf % FAN) as usize)?.get());
+        let leaf = path(offset).and_then(|[root, middle, low]| self.root.get()?[root].get()?[middle].get()?[low].get());
         let (word, bit) = place(offset, mark);
         leaf.is_some_and(|leaf| leaf[word].load(Ordering::Relaxed) & bit != 0)
     }
 
     /// Marks the block at `offset`.
     pub(crate) fn set(&self, offset: u64, mark: Mark) {
-        if offset >= REACH_BYTES {
-            return;
-        }
-        let leaf = offset / LEAF_REACH_BYTES;
-        let inner = self.root.get_or_init(row)[(leaf / FAN) as usize].get_or_init(row);
-        let leaf = inner[(leaf % FAN) as usize].get_or_init(|| (0..LEAF_WORDS).map(|_| AtomicU64::new(0)).collect());
+        let Some([root, middle, low]) = path(offset) else { return };
+        let row = self.root.get_or_init(row)[root].get_or_init(row)[middle].get_or_init(row);
+        let leaf = row[low].get_or_init(|| Box::new(std::array::from_fn(|_| AtomicU64::new(0))));
         let (word, bit) = place(offset, mark);
         leaf[word].fetch_or(bit, Ordering::Relaxed);
     }
@@ -89,7 +95,7 @@ mod tests {
     #[test]
     fn each_mark_of_each_place_is_its_own() {
         let checked = Checked::default();
-        let places = [20_480, 20_496, 20_512, (1 << 20) - 16, 1 << 20, 1 << 30, (1 << 40) - 16];
+        let places = [20_480, 20_496, 20_512, (1 << 17) - 16, 1 << 17, 1 << 25, 1 << 33, REACH_BYTES - 16];
         let mut marked = HashSet::new();
         for (at, &offset) in places.iter().enumerate() {
             let mark = if at % 2 == 0 { Mark::Payload } else { Mark::Structure };

@@ -12,7 +12,7 @@ use plica_format::limits::PAGE_BYTES;
 use plica_format::page::{FilePage, SLOT_PAGES};
 use std::fs::{File, Metadata};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// How a file's blocks are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -59,6 +59,8 @@ enum Origin {
         kind: SourceKind,
         /// The slots as they were when a refresh found nothing newer than this head.
         settled: Arc<Mutex<Option<SlotStarts>>>,
+        /// What tells the open file from others, once it was asked for: it never changes.
+        identity: Arc<OnceLock<(u64, u64)>>,
     },
     /// Bytes, which never change.
     Memory,
@@ -102,7 +104,13 @@ pub(crate) fn open_read(path: &Path, options: &ReadOptions) -> Result<Opened> {
             recovery_pending: chosen.recovery_pending,
             page: pages.page,
             head: chosen.head,
-            origin: Origin::File { path: path.to_path_buf(), file, kind: options.source, settled: Arc::default() },
+            origin: Origin::File {
+                path: path.to_path_buf(),
+                file,
+                kind: options.source,
+                settled: Arc::default(),
+                identity: Arc::default(),
+            },
         });
     }
 }
@@ -141,9 +149,12 @@ fn read_file_head(file: &Arc<File>, path: &Path) -> Result<(HeadPages, Chosen)> 
 /// Reads where the slots can differ, and nothing else.
 fn slot_starts(file: &Arc<File>) -> std::io::Result<SlotStarts> {
     let source = FileSource::new(file.clone());
+    // The slots lie one behind another: one call costs less than the bytes between them.
+    let mut pages = [0; PAGE_BYTES * (SLOT_PAGES.len() - 1) + SLOT_START_BYTES];
+    source.read_at(&mut pages, u64::from(SLOT_PAGES[0]) * PAGE_BYTES as u64)?;
     let mut starts = [[0; SLOT_START_BYTES]; SLOT_PAGES.len()];
-    for (start, page) in starts.iter_mut().zip(SLOT_PAGES) {
-        source.read_at(start, u64::from(page) * PAGE_BYTES as u64)?;
+    for (start, page) in starts.iter_mut().zip(pages.chunks(PAGE_BYTES)) {
+        start.copy_from_slice(&page[..SLOT_START_BYTES]);
     }
     Ok(starts)
 }
@@ -172,9 +183,13 @@ fn block_source(file: &Arc<File>, kind: SourceKind) -> Arc<dyn Source> {
 
 /// Whether `path` still names the open file. A path that names nothing does not name another file.
 pub(crate) fn is_same_file(file: &File, path: &Path) -> Result<bool> {
-    let open = file.metadata().map_err(Error::io("examine", Some(path)))?;
+    is_named(path, identity(&file.metadata().map_err(Error::io("examine", Some(path)))?))
+}
+
+/// Whether `path` still names the file of this identity. A path that names nothing does not name another file.
+fn is_named(path: &Path, open: (u64, u64)) -> Result<bool> {
     match std::fs::metadata(path) {
-        Ok(named) => Ok(identity(&open) == identity(&named)),
+        Ok(named) => Ok(open == identity(&named)),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(true),
         Err(error) => Err(Error::io("examine", Some(path))(error)),
     }
@@ -200,8 +215,17 @@ impl Opened {
     ///
     /// As [`open_read`]; this snapshot stays good.
     pub(crate) fn refresh(&self) -> Result<Refresh> {
-        let Origin::File { path, file, kind, settled } = &self.origin else { return Ok(Refresh::Unchanged) };
-        if !is_same_file(file, path)? {
+        let Origin::File { path, file, kind, settled, identity: known } = &self.origin else {
+            return Ok(Refresh::Unchanged);
+        };
+        let open = match known.get() {
+            Some(open) => *open,
+            None => {
+                let open = identity(&file.metadata().map_err(Error::io("examine", Some(path)))?);
+                *known.get_or_init(|| open)
+            }
+        };
+        if !is_named(path, open)? {
             return Ok(Refresh::Replaced);
         }
         // Mostly nothing has happened, and slots that begin as they did say so without being read whole.
@@ -227,7 +251,13 @@ impl Opened {
             recovery_pending: chosen.recovery_pending,
             page: self.page,
             head: chosen.head,
-            origin: Origin::File { path: path.clone(), file: file.clone(), kind: *kind, settled: Arc::default() },
+            origin: Origin::File {
+                path: path.clone(),
+                file: file.clone(),
+                kind: *kind,
+                settled: Arc::default(),
+                identity: Arc::clone(known),
+            },
         })))
     }
 

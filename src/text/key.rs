@@ -24,22 +24,16 @@ fn is_space(c: char) -> bool {
     c.is_whitespace() || matches!(c, '\u{1c}'..='\u{1f}')
 }
 
-/// The key of an ASCII name, in one pass.
+/// The key of an ASCII name, without tables.
 fn squeeze_ascii(name: &str) -> String {
-    let mut key = String::with_capacity(name.len());
-    let mut is_gap = false;
+    // Mostly words are parted by one space each, and there is nothing to take out.
+    let (mut before, mut is_squeezed) = (b' ', true);
     for byte in name.bytes() {
-        if matches!(byte, b'\t'..=b'\r' | 0x1c..=0x1f | b' ') {
-            is_gap = !key.is_empty();
-            continue;
-        }
-        if is_gap {
-            key.push(' ');
-            is_gap = false;
-        }
-        key.push(char::from(byte.to_ascii_lowercase()));
+        is_squeezed &= !matches!(byte, b'\t'..=b'\r' | 0x1c..=0x1f) && (byte != b' ' || before != b' ');
+        before = byte;
     }
-    key
+    let lower = name.to_ascii_lowercase();
+    if is_squeezed && before != b' ' { lower } else { squeeze(&lower) }
 }
 
 fn squeeze(folded: &str) -> String {

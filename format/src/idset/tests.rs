@@ -38,6 +38,24 @@ proptest! {
     }
 
     #[test]
+    fn an_update_is_added_as_it_reads(values in sets(), replaces: bool, piece: u16, before in btree_set(any::<u32>(), 0..9)) {
+        let mut bytes = Vec::new();
+        if replaces { encode_replacing(&values, &mut bytes) } else { encode(&values, &mut bytes) }.unwrap();
+        prop_assert_eq!(&decode_update(&bytes).unwrap(), &(replaces, values.clone()));
+        let own = |low: u16| u32::from(piece) << 16 | u32::from(low);
+        let mut out: Vec<u32> = before.iter().copied().chain([own(7)]).collect();
+        let mut expected: Vec<u32> = out.iter().copied().filter(|id| !replaces || id >> 16 != u32::from(piece)).collect();
+        expected.extend(values.iter().map(|&low| own(low)));
+        add_update(&bytes, piece, &mut out).unwrap();
+        prop_assert_eq!(out, expected);
+        for end in 0..bytes.len().min(40) {
+            let mut out = vec![own(7)];
+            prop_assert!(add_update(&bytes[..end], piece, &mut out).is_err());
+            prop_assert!(out.len() <= 1);
+        }
+    }
+
+    #[test]
     fn a_changed_set_is_refused_or_in_its_one_form(values in sets(), at: prop::sample::Index, to: u8) {
         let mut bytes = encoded(&values);
         let at = at.index(bytes.len());

@@ -44,6 +44,45 @@ pub(crate) fn read_lengths(reader: &mut Reader<'_>) -> Result<(usize, usize), Fo
     Ok((shared, suffix))
 }
 
+/// Bytes that are copied at once where a suffix is no longer: cheaper than as many as there are.
+const COPIED_BYTES: usize = 16;
+
+/// A key that is put together entry by entry.
+#[derive(Default)]
+struct KeyBefore {
+    /// The key and, behind it, anything.
+    bytes: Vec<u8>,
+    length: usize,
+}
+
+impl KeyBefore {
+    fn key(&self) -> &[u8] {
+        self.bytes.get(..self.length).unwrap_or_default()
+    }
+
+    /// Makes it the key of the entry, which shares no more than there is.
+    #[inline(always)]
+    fn go_on(&mut self, entry: &Entry<'_>) {
+        self.length = entry.shared.saturating_add(entry.suffix.len());
+        if entry.suffix.len() <= COPIED_BYTES
+            && let Some(from) = entry.on.first_chunk::<COPIED_BYTES>()
+            && let Some(to) = self.bytes.get_mut(entry.shared..).and_then(|to| to.first_chunk_mut::<COPIED_BYTES>())
+        {
+            *to = *from;
+            return;
+        }
+        self.bytes.truncate(entry.shared);
+        self.bytes.extend_from_slice(entry.suffix);
+        self.bytes.resize(self.length.saturating_add(4 * COPIED_BYTES), 0);
+    }
+}
+
+/// The error for entry `i` at `at`.
+#[cold]
+fn not_ascending(at: usize, i: usize) -> FormatError {
+    FormatError::new(STRUCTURE, at, "keys that ascend and share just their common prefix: entry", i)
+}
+
 /// A front-coded leaf whose head is sound.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct FrontLeaf<'a> {
@@ -60,16 +99,24 @@ struct Entry<'a> {
     shared: usize,
     suffix: &'a [u8],
     value: &'a [u8],
+    /// The entries from the suffix on.
+    on: &'a [u8],
 }
 
 impl<'a> Entry<'a> {
     /// Reads the entry at `at` of `entries`, and moves `at` behind it.
-    #[inline]
+    #[inline(always)]
     fn read(entries: &'a [u8], at: &mut usize) -> Result<Self, FormatError> {
         if let Some((entry, rest)) = Self::read_short(entries.get(*at..).unwrap_or_default()) {
             *at = entries.len().saturating_sub(rest.len());
             return Ok(entry);
         }
+        Self::read_long(entries, at)
+    }
+
+    /// As [`Entry::read`], for entries that are not short.
+    #[inline(never)]
+    fn read_long(entries: &'a [u8], at: &mut usize) -> Result<Self, FormatError> {
         let mut reader = reader(entries, *at);
         let entry = Self::read_any(&mut reader).map_err(|error| shifted(error, *at))?;
         *at = at.saturating_add(reader.position());
@@ -78,10 +125,10 @@ impl<'a> Entry<'a> {
 
     /// Reads an entry whose lengths take a byte more than their nibbles at most, and two for the value, as nearly all do,
     /// and gives what follows.
-    #[inline]
+    #[inline(always)]
     fn read_short(bytes: &'a [u8]) -> Option<(Self, &'a [u8])> {
-        let (shared, suffix, rest) = short_lengths(bytes)?;
-        let (suffix, rest) = rest.split_at_checked(suffix)?;
+        let (shared, suffix, on) = short_lengths(bytes)?;
+        let (suffix, rest) = on.split_at_checked(suffix)?;
         let (&low, rest) = rest.split_first()?;
         let (length, rest) = match low {
             0..0x80 => (usize::from(low), rest),
@@ -92,7 +139,7 @@ impl<'a> Entry<'a> {
             }
         };
         let (value, rest) = rest.split_at_checked(length).filter(|_| length <= LEAF_VALUE_BYTES)?;
-        Some((Self { shared, suffix, value }, rest))
+        Some((Self { shared, suffix, value, on }, rest))
     }
 
     /// Reads any entry.
@@ -100,14 +147,24 @@ impl<'a> Entry<'a> {
         let (shared, suffix) = read_lengths(reader)?;
         let suffix = reader.take(suffix)?;
         let value = reader.string(LEAF_VALUE_BYTES)?;
-        Ok(Self { shared, suffix, value })
+        Ok(Self { shared, suffix, value, on: suffix })
     }
 }
 
 /// Both lengths, where a nibble and at most a byte more hold each, and what follows.
-#[inline]
+#[inline(always)]
 fn short_lengths(bytes: &[u8]) -> Option<(usize, usize, &[u8])> {
-    let (&byte, mut rest) = bytes.split_first()?;
+    let (&byte, rest) = bytes.split_first()?;
+    let [shared, suffix] = [usize::from(byte >> 4), usize::from(byte & 15)];
+    if shared != NIBBLE_FULL && suffix != NIBBLE_FULL {
+        return Some((shared, suffix, rest));
+    }
+    longer_lengths(byte, rest)
+}
+
+/// As [`short_lengths`], where a nibble at least is full; `rest` follows the nibbles.
+#[inline(never)]
+fn longer_lengths(byte: u8, mut rest: &[u8]) -> Option<(usize, usize, &[u8])> {
     let mut lengths = [usize::from(byte >> 4), usize::from(byte & 15)];
     for length in &mut lengths {
         if *length == NIBBLE_FULL {
@@ -155,31 +212,36 @@ impl<'a> FrontLeaf<'a> {
     /// Proves every entry and restart.
     pub(super) fn check(&self) -> Result<(), FormatError> {
         let mut at = HEAD_BYTES;
-        let mut key = Vec::new();
-        for i in 0..self.count {
-            self.restarts.check(i, at)?;
+        let mut before = KeyBefore::default();
+        for group in 0..self.restarts.len() {
+            let first = group.saturating_mul(GROUP);
+            self.restarts.check(first, at)?;
             let start = at;
-            let fail = |expected, got: usize| FormatError::new(STRUCTURE, start, expected, got);
             let entry = Entry::read(self.entries, &mut at)?;
-            // What follows the common prefix: it must be all that the two keys share, and the new key the greater.
-            let rest = key.get(entry.shared..).ok_or_else(|| fail("a prefix of the key before", entry.shared))?;
-            let in_order = if i.is_multiple_of(GROUP) {
-                if entry.shared != 0 {
-                    return Err(fail("a whole key every 16 entries", entry.shared));
-                }
-                i == 0 || entry.suffix > rest
-            } else {
-                match (rest.first(), entry.suffix.first()) {
-                    (None, Some(_)) => true,
-                    (Some(before), Some(now)) => before < now,
-                    (_, None) => false,
-                }
-            };
-            if !in_order {
-                return Err(fail("keys that ascend and share just their common prefix: entry", i));
+            if entry.shared != 0 {
+                return Err(FormatError::new(STRUCTURE, start, "a whole key every 16 entries", entry.shared));
             }
-            key.truncate(entry.shared);
-            key.extend_from_slice(entry.suffix);
+            if first > 0 && entry.suffix <= before.key() {
+                return Err(not_ascending(start, first));
+            }
+            before.go_on(&entry);
+            for i in 1..self.count.saturating_sub(first).min(GROUP) {
+                let start = at;
+                let entry = Entry::read(self.entries, &mut at)?;
+                // What follows the common prefix: it must be all that the two keys share, and the new key the greater.
+                let in_order = match entry.suffix.first() {
+                    None => false,
+                    Some(now) if entry.shared < before.length => before.bytes.get(entry.shared) < Some(now),
+                    Some(_) if entry.shared == before.length => true,
+                    Some(_) => {
+                        return Err(FormatError::new(STRUCTURE, start, "a prefix of the key before", entry.shared));
+                    }
+                };
+                if !in_order {
+                    return Err(not_ascending(start, first.saturating_add(i)));
+                }
+                before.go_on(&entry);
+            }
         }
         if at == self.entries.len() {
             Ok(())
@@ -227,28 +289,28 @@ impl<'a> FrontLeaf<'a> {
         let group = self.group_of(key)?;
         let mut at = self.restarts.get(group);
         let left = self.count.saturating_sub(group.saturating_mul(GROUP)).min(GROUP);
-        // Invariant: the entry before is below `key` and has exactly `matched` bytes in common with it.
-        let mut matched = 0usize;
+        // Invariant: the entry before is below `key` and has exactly `matched` bytes in common with it; `rest` follows.
+        let (mut matched, mut rest) = (0usize, key);
         for _ in 0..left {
             let entry = Entry::read(self.entries, &mut at)?;
-            match entry.shared.cmp(&matched) {
-                // Shares with the entry before more than `key` does, so it is below `key` at the same byte.
-                Ordering::Greater => {}
-                // Left the entry before at a byte where that was equal to `key`, and went up.
-                Ordering::Less => return Ok(None),
-                Ordering::Equal => {
-                    let rest = key.get(matched..).unwrap_or_default();
-                    let more = common_prefix_bytes(entry.suffix, rest);
-                    match (entry.suffix.get(more), rest.get(more)) {
-                        (None, None) => return Ok(Some(entry.value)),
-                        (None, Some(_)) => {}
-                        (Some(_), None) => return Ok(None),
-                        (Some(here), Some(there)) if here > there => return Ok(None),
-                        (Some(_), Some(_)) => {}
-                    }
-                    matched = matched.saturating_add(more);
-                }
+            // It shares with the entry before more than `key` does, so it is below `key` at the same byte.
+            if entry.shared > matched {
+                continue;
             }
+            // It left the entry before at a byte where that was equal to `key`, and went up.
+            if entry.shared < matched {
+                return Ok(None);
+            }
+            let more = common_prefix_bytes(entry.suffix, rest);
+            rest = rest.get(more..).unwrap_or_default();
+            match (entry.suffix.get(more), rest.first()) {
+                (None, None) => return Ok(Some(entry.value)),
+                (None, Some(_)) => {}
+                (Some(_), None) => return Ok(None),
+                (Some(here), Some(there)) if here > there => return Ok(None),
+                (Some(_), Some(_)) => {}
+            }
+            matched = matched.saturating_add(more);
         }
         Ok(None)
     }
