@@ -16,6 +16,7 @@
 //! work is linear in the length of the sentence, and at most [`LOOKAHEAD_BYTES`] and a constant factor beyond it.
 
 use super::abbreviation;
+use super::prose::{Prose, prose_end};
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -30,7 +31,7 @@ const WINDOW_GROWTH: usize = 4;
 const LOOKAHEAD_BYTES: usize = 4096;
 
 /// So much of the copy must be seen behind a boundary before the next word is judged.
-const NEXT_WORD_BYTES: usize = 32;
+pub(super) const NEXT_WORD_BYTES: usize = 32;
 
 /// The first window ends earlier where the copy holds so much behind what may be the sentence's last character.
 const GLIMPSE_BYTES: usize = NEXT_WORD_BYTES + 8;
@@ -78,6 +79,15 @@ impl std::iter::FusedIterator for Sentences<'_> {}
 /// Reads no further than a constant factor of `limit` plus [`LOOKAHEAD_BYTES`].
 pub(super) fn sentence_end(text: &str, limit: usize) -> Option<usize> {
     let limit = limit.min(text.len());
+    match prose_end(text, limit, limit.saturating_add(LOOKAHEAD_BYTES)) {
+        Prose::End(end) => Some(end),
+        Prose::Beyond => None,
+        Prose::Unclear => careful_end(text, limit),
+    }
+}
+
+/// The same, for a text of any kind.
+fn careful_end(text: &str, limit: usize) -> Option<usize> {
     let reach = limit.saturating_add(LOOKAHEAD_BYTES);
     let mut window = None;
     loop {
@@ -224,20 +234,20 @@ fn is_soft_space(c: char) -> bool {
 }
 
 /// A run of white space.
-struct Space {
+pub(super) struct Space {
     /// Its length in bytes.
-    length: usize,
+    pub(super) length: usize,
     /// Whether it holds a line break.
-    has_break: bool,
+    pub(super) has_break: bool,
     /// Whether it holds two: a blank line.
-    ends_sentence: bool,
+    pub(super) ends_sentence: bool,
     /// End of the last line break in it; what follows is the indentation of the next line.
-    boundary: usize,
+    pub(super) boundary: usize,
 }
 
 impl Space {
     /// The run that `text` starts with; `None` if it is longer than `limit`.
-    fn new(text: &str, limit: usize) -> Option<Self> {
+    pub(super) fn new(text: &str, limit: usize) -> Option<Self> {
         let mut space = Self { length: 0, has_break: false, ends_sentence: false, boundary: 0 };
         let mut previous = '\0';
         for c in text.chars().take_while(|&c| is_soft_space(c)) {
@@ -259,7 +269,7 @@ impl Space {
 }
 
 /// Whether a line starts a list item, a heading, a quotation or a table row.
-fn starts_item(line: &str) -> bool {
+pub(super) fn starts_item(line: &str) -> bool {
     let digits = line.bytes().take(4).take_while(u8::is_ascii_digit).count();
     match line.as_bytes() {
         [b'#' | b'|' | b'>', ..] | [b'-' | b'*' | b'+', b' ' | b'\t', ..] => true,
@@ -385,7 +395,81 @@ mod tests {
         prop::collection::vec(piece, 0..60).prop_map(|pieces| pieces.concat())
     }
 
+    /// Text that is mostly prose.
+    fn prose() -> impl Strategy<Value = String> {
+        let piece = prop::sample::select(vec![
+            "the ",
+            "word",
+            "He ",
+            " she",
+            "Word",
+            "Mr",
+            "U.S",
+            "e.g",
+            "No",
+            "I",
+            "a",
+            "B",
+            "7",
+            "4.5",
+            ".",
+            ". ",
+            ".",
+            "! ",
+            "? ",
+            " ",
+            " ",
+            " ",
+            "  ",
+            "\n",
+            "\n",
+            "\n\n",
+            "\r\n",
+            "\t",
+            "(",
+            ")",
+            "\"",
+            "'",
+            "“",
+            "”",
+            "’",
+            "—",
+            "-",
+            "- ",
+            "#",
+            "é",
+            "É",
+            "…",
+            "\u{301}",
+            "\u{a0}",
+            ",",
+            ";",
+            "went ",
+            "of ",
+            "vol. II",
+            "co. ",
+            "×",
+            "some more plain words of it ",
+        ]);
+        let space = prop_oneof![9 => Just(String::new()), 1 => Just(" ".repeat(5_000)), 1 => Just("(".repeat(5_000))];
+        (prop::collection::vec(piece.clone(), 0..60), space, prop::collection::vec(piece, 0..20))
+            .prop_map(|(pieces, space, more)| pieces.concat() + &space + &more.concat())
+    }
+
     proptest! {
+        #[test]
+        fn what_is_plain_is_what_a_close_look_says(text in prose(), limit in 0usize..400) {
+            let limit = limit.min(text.len());
+            let said = match prose_end(&text, limit, limit + LOOKAHEAD_BYTES) {
+                Prose::End(end) => Some(end),
+                Prose::Beyond => None,
+                Prose::Unclear => careful_end(&text, limit),
+            };
+            if !text.is_empty() {
+                prop_assert_eq!(said, careful_end(&text, limit));
+            }
+        }
+
         #[test]
         fn sentences_cover_the_text_and_restart_anywhere(text in text()) {
             let found: Vec<_> = sentences(&text).collect();
