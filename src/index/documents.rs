@@ -1,6 +1,6 @@
 //! Documents, chunks and summaries, as a writer adds them.
 
-use super::quote::{Quoter, Quotes};
+use super::quote::{Quoter, Quotes, Wanted};
 use super::tail::{NodeId, Summary, Tail};
 use super::writer::{OpenDocument, Writer, totals_of};
 use crate::text::{TermCounter, TermCounts};
@@ -399,15 +399,21 @@ impl Writer {
 
     /// A summary as it is stored: with the sentences that it has from the chunks below, where those are not too many, as
     /// quotes.
-    fn quote_summary(&self, open: &OpenDocument, (level, index): NodeId, text: &str) -> Result<Quoted> {
+    fn quote_summary(&mut self, open: &OpenDocument, (level, index): NodeId, text: &str) -> Result<Quoted> {
         let covered = cover(self.parameters.fanout, level).filter(|&chunks| chunks <= QUOTED_CHUNKS);
-        let Some(chunks) = covered else { return Ok(text.into()) };
+        let wanted = Wanted::new(covered.map(|_| text));
+        let Some(chunks) = covered.filter(|_| !wanted.is_empty()) else { return Ok(text.into()) };
+        let mut anchors = std::mem::take(&mut self.anchors);
         let mut quotes = Quotes::of(self.view(), open);
-        let mut quoter = Quoter::new([]);
+        let mut quoter: Option<Quoter> = None;
         for ordinal in index * chunks..(index + 1) * chunks {
-            quoter.add(ordinal, quotes.text(ordinal)?);
+            let of_chunk = anchors.of((open.head.number, ordinal), || quotes.text(ordinal))?;
+            if wanted.meets(of_chunk) {
+                quoter.get_or_insert_with(|| Quoter::new([])).add(ordinal, quotes.text(ordinal)?);
+            }
         }
-        Ok(quoter.quote(text))
+        self.anchors = anchors;
+        Ok(quoter.map_or_else(|| text.into(), |quoter| quoter.quote(text)))
     }
 
     /// The summary of a complete node, where there is one.
