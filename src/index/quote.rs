@@ -9,10 +9,12 @@
 //! have one in common are searched. [`Anchors`] remembers those of the last chunks, because summaries of several levels
 //! cover the same.
 
+use super::tail::NodeId;
 use super::view::{View, inconsistent};
-use super::writer::OpenDocument;
+use super::writer::{OpenDocument, Writer};
 use crate::{Error, Result};
 use plica_format::document::DocumentHead;
+use plica_format::fold::cover;
 use plica_format::limits::SUMMARY_BYTES;
 use plica_format::quote::{Piece, QUOTE_PIECES, QUOTED_RATIO, Quote, Quoted, squeeze};
 use std::collections::HashMap;
@@ -25,6 +27,8 @@ const CANDIDATES: usize = 16;
 const TABLE_BITS: u32 = 12;
 /// Anchors that are remembered, in bytes; a new chunk beyond them forgets all.
 const ANCHOR_BYTES: usize = 4 << 20;
+/// A summary quotes the chunks it covers where they are at most this many: more are too many to be read for one text.
+const QUOTED_CHUNKS: u32 = 128;
 /// Bits of an anchor that a text is first looked up by.
 const WANTED_BITS: u32 = 15;
 
@@ -242,6 +246,27 @@ impl Quoter {
         }
         let (ordinal, start, end) = found?;
         Some((Quote { ordinal, start, bytes: end - start, squeezed: true }, best))
+    }
+}
+
+impl Writer {
+    /// A summary as it is stored: with the sentences that it has from the chunks below, where those are not too many, as
+    /// quotes.
+    pub(super) fn quote_summary(&mut self, open: &OpenDocument, (level, index): NodeId, text: &str) -> Result<Quoted> {
+        let covered = cover(self.parameters.fanout, level).filter(|&chunks| chunks <= QUOTED_CHUNKS);
+        let wanted = Wanted::new(covered.map(|_| text));
+        let Some(chunks) = covered.filter(|_| !wanted.is_empty()) else { return Ok(text.into()) };
+        let mut anchors = std::mem::take(&mut self.anchors);
+        let mut quotes = Quotes::of(self.view(), open);
+        let mut quoter: Option<Quoter> = None;
+        for ordinal in index * chunks..(index + 1) * chunks {
+            let of_chunk = anchors.of((open.head.number, ordinal), || quotes.text(ordinal))?;
+            if wanted.meets(of_chunk) {
+                quoter.get_or_insert_with(|| Quoter::new([])).add(ordinal, quotes.text(ordinal)?);
+            }
+        }
+        self.anchors = anchors;
+        Ok(quoter.map_or_else(|| text.into(), |quoter| quoter.quote(text)))
     }
 }
 

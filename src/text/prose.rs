@@ -195,3 +195,86 @@ fn is_plain_ahead(bytes: &[u8], boundary: usize) -> bool {
     }
     true
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::sentence::{LOOKAHEAD_BYTES, careful_end};
+    use proptest::prelude::*;
+
+    /// Text that is mostly prose.
+    fn prose() -> impl Strategy<Value = String> {
+        let piece = prop::sample::select(vec![
+            "the ",
+            "word",
+            "He ",
+            " she",
+            "Word",
+            "Mr",
+            "U.S",
+            "e.g",
+            "No",
+            "I",
+            "a",
+            "B",
+            "7",
+            "4.5",
+            ".",
+            ". ",
+            ".",
+            "! ",
+            "? ",
+            " ",
+            " ",
+            " ",
+            "  ",
+            "\n",
+            "\n",
+            "\n\n",
+            "\r\n",
+            "\t",
+            "(",
+            ")",
+            "\"",
+            "'",
+            "“",
+            "”",
+            "’",
+            "—",
+            "-",
+            "- ",
+            "#",
+            "é",
+            "É",
+            "…",
+            "\u{301}",
+            "\u{a0}",
+            ",",
+            ";",
+            "went ",
+            "of ",
+            "vol. II",
+            "co. ",
+            "×",
+            "some more plain words of it ",
+        ]);
+        let space = prop_oneof![9 => Just(String::new()), 1 => Just(" ".repeat(5_000)), 1 => Just("(".repeat(5_000))];
+        (prop::collection::vec(piece.clone(), 0..60), space, prop::collection::vec(piece, 0..20))
+            .prop_map(|(pieces, space, more)| pieces.concat() + &space + &more.concat())
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_plain_is_what_a_close_look_says(text in prose(), limit in 0usize..400) {
+            let limit = limit.min(text.len());
+            let said = match prose_end(&text, limit, limit + LOOKAHEAD_BYTES) {
+                Prose::End(end) => Some(end),
+                Prose::Beyond => None,
+                Prose::Unclear => careful_end(&text, limit),
+            };
+            if !text.is_empty() {
+                prop_assert_eq!(said, careful_end(&text, limit));
+            }
+        }
+    }
+}
