@@ -66,10 +66,15 @@ pub fn bulk(path: &Path, corpus: &Corpus, channels: Channels, watch: &mut Stopwa
     Ok(())
 }
 
-/// Imports JSON lines in one commit.
+/// Imports JSON lines in one commit, on one thread.
 pub fn import(path: &Path, lines: impl std::io::BufRead, watch: &mut Stopwatch) -> Result<()> {
+    import_on(path, lines, 1, watch)
+}
+
+/// Imports JSON lines in one commit.
+pub fn import_on(path: &Path, lines: impl std::io::BufRead, threads: usize, watch: &mut Stopwatch) -> Result<()> {
     watch.time(|| -> plica::Result<()> {
-        let mut writer = Writer::create(path, &options())?;
+        let mut writer = Writer::create(path, &options().threads(threads))?;
         plica::interchange::import(&mut writer, lines, plica::interchange::ImportOptions::new())?;
         Ok(())
     })?;

@@ -55,6 +55,10 @@ pub(crate) struct Delta {
     last_document: Mutex<Option<(String, u32)>>,
     /// Estimate of the memory taken, postings apart.
     bytes: usize,
+    /// How often something was added.
+    additions: u64,
+    /// How often something had been added when a removal was done, above nothing but other removals.
+    removed_at: Option<u64>,
 }
 
 /// All postings of the memory's fields of the entities from a number on, so that enriching and recalling what was made a
@@ -126,6 +130,16 @@ impl Delta {
         self.bytes() == 0
     }
 
+    /// Notes that all additions so far came from removals.
+    pub(super) fn note_removal(&mut self) {
+        self.removed_at = Some(self.additions);
+    }
+
+    /// Whether all additions so far came from removals.
+    pub(super) fn only_removes(&self) -> bool {
+        self.additions == 0 || self.removed_at == Some(self.additions)
+    }
+
     /// The number of the document with this id, where that was the last to be [noted](Self::note_document).
     pub(super) fn last_document(&self, id: &str) -> Option<u32> {
         self.last_document.lock().as_ref().filter(|(last, _)| last == id).map(|(_, number)| *number)
@@ -138,6 +152,7 @@ impl Delta {
 
     /// Sets a value.
     pub(crate) fn put(&mut self, key: Vec<u8>, value: Vec<u8>) {
+        self.additions += 1;
         if key.first() == Some(&DOCUMENT_ID) {
             *self.last_document.get_mut() = None;
         }
@@ -147,6 +162,7 @@ impl Delta {
 
     /// Changes a count by `change`.
     pub(crate) fn count(&mut self, key: Vec<u8>, change: i64) {
+        self.additions += 1;
         match self.counts.get_mut(&key) {
             Some(count) => *count += change,
             None => {
@@ -158,6 +174,7 @@ impl Delta {
 
     /// Adds an id to a set.
     pub(crate) fn insert(&mut self, set: Vec<u8>, id: u32) {
+        self.additions += 1;
         self.bytes += 16;
         match self.sets.get_mut(&set) {
             Some(ids) => {
@@ -172,6 +189,7 @@ impl Delta {
 
     /// Puts the set `ids` in the place of `before`, which the segments and this delta have.
     pub(crate) fn replace(&mut self, set: Vec<u8>, before: &[u32], ids: BTreeSet<u32>) {
+        self.additions += 1;
         self.bytes += set.len() + ENTRY_BYTES + 16 * ids.len() + 2 * before.len();
         self.replaced.entry(set.clone()).or_default().extend(before.iter().map(|id| (id >> 16) as u16));
         self.sets.insert(set, ids);
@@ -185,6 +203,7 @@ impl Delta {
 
     /// Sets the frequency of a term whose hash is known.
     pub(super) fn post_hashed(&mut self, field: Field, term: &[u8], hash: u64, unit: u32, frequency: u32) {
+        self.additions += 1;
         self.postings.post(field, term, hash, unit, frequency);
         if Field::MEMORY.contains(&field) && unit >= self.recent.first_entity {
             self.recent.postings.post(field, term, hash, unit, frequency);
@@ -193,6 +212,7 @@ impl Delta {
 
     /// Sets the frequencies of all terms of a unit, which were counted with the hasher of this delta.
     pub(crate) fn post_all(&mut self, field: Field, unit: u32, counts: &TermCounts) {
+        self.additions += 1;
         if Field::MEMORY.contains(&field) {
             counts.iter().for_each(|(term, hash, count)| self.post_hashed(field, term, hash, unit, count));
         } else {
@@ -210,24 +230,28 @@ impl Delta {
 
     /// Adds a chunk's place.
     pub(crate) fn put_place(&mut self, place: Place) {
+        self.additions += 1;
         self.bytes += ENTRY_BYTES;
         self.places.insert(place.chunk, place);
     }
 
     /// Adds a chunk's text row.
     pub(crate) fn put_text(&mut self, row: TextRow) {
+        self.additions += 1;
         self.bytes += TEXT_ROW_BYTES + row.external_id.as_ref().map_or(0, String::len);
         self.texts.insert(row.chunk, row);
     }
 
     /// Sets an entity's row.
     pub(crate) fn put_entity_row(&mut self, row: EntityRow) {
+        self.additions += 1;
         self.bytes += ENTRY_BYTES;
         self.entity_rows.insert(row.entity, row);
     }
 
     /// Sets a summary's token count.
     pub(crate) fn put_summary_row(&mut self, unit: u32, tokens: u32) {
+        self.additions += 1;
         self.bytes += ENTRY_BYTES;
         self.summary_rows.insert(unit, tokens);
     }

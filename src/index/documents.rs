@@ -1,6 +1,6 @@
 //! Documents, chunks and summaries, as a writer adds them.
 
-use super::quote::{Quoter, Quotes};
+use super::quote::Quotes;
 use super::tail::{NodeId, Summary, Tail};
 use super::writer::{OpenDocument, Writer, totals_of};
 use crate::text::{TermCounter, TermCounts};
@@ -8,14 +8,9 @@ use crate::{Error, Result};
 use plica_format::block::{BlockKind, Reference};
 use plica_format::chunk::{Place, TextRow};
 use plica_format::document::{DocumentHead, DocumentState, INLINE_TITLE_BYTES, Information};
-use plica_format::fold::cover;
 use plica_format::key::{self, Field};
 use plica_format::limits::{CHUNK_BYTES, KEY_BYTES, METADATA_BYTES, SUMMARY_BYTES, TITLE_BYTES};
-use plica_format::quote::Quoted;
 use std::collections::HashSet;
-
-/// A summary quotes the chunks it covers where they are at most this many: more are too many to be read for one text.
-const QUOTED_CHUNKS: u32 = 128;
 
 /// A chunk to append.
 #[derive(Debug, Clone, Copy, Default)]
@@ -395,19 +390,6 @@ impl Writer {
         open.head.summaries += u32::from(!was);
         open.head.summary_tokens = open.head.summary_tokens - u64::from(old_tokens) + u64::from(new_tokens);
         Ok(())
-    }
-
-    /// A summary as it is stored: with the sentences that it has from the chunks below, where those are not too many, as
-    /// quotes.
-    fn quote_summary(&self, open: &OpenDocument, (level, index): NodeId, text: &str) -> Result<Quoted> {
-        let covered = cover(self.parameters.fanout, level).filter(|&chunks| chunks <= QUOTED_CHUNKS);
-        let Some(chunks) = covered else { return Ok(text.into()) };
-        let mut quotes = Quotes::of(self.view(), open);
-        let mut quoter = Quoter::new([]);
-        for ordinal in index * chunks..(index + 1) * chunks {
-            quoter.add(ordinal, quotes.text(ordinal)?);
-        }
-        Ok(quoter.quote(text))
     }
 
     /// The summary of a complete node, where there is one.

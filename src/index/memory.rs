@@ -7,7 +7,7 @@
 
 use super::documents::{check_length, count_terms, varint};
 use super::parts::New;
-use super::quote::{Quoter, Quotes};
+use super::quote::{Quoter, Quotes, Wanted, anchors};
 use super::writer::Writer;
 use crate::ingest::{EntityUpdate, HistoryUnit, Recalled};
 use crate::search::bm25::{Bm25, idf};
@@ -44,9 +44,13 @@ impl Writer {
         for update in updates {
             check_update(update)?;
         }
-        let quotable = updates.iter().any(|update| !update.descriptions.is_empty());
-        let quoter = match self.open.get(&number).filter(|_| quotable) {
-            Some(open) => Some(Quoter::new([(ordinal, Quotes::of(self.view(), open).text(ordinal)?)])),
+        let wanted = Wanted::new(updates.iter().flat_map(|update| &update.descriptions).map(String::as_str));
+        let quoter = match self.open.get(&number).filter(|_| !wanted.is_empty()) {
+            Some(open) => {
+                let mut quotes = Quotes::of(self.view(), open);
+                let text = quotes.text(ordinal)?;
+                wanted.meets(&anchors(text)).then(|| Quoter::new([(ordinal, text)]))
+            }
             None => None,
         };
         for update in updates {

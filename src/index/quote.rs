@@ -3,13 +3,21 @@
 //! A [`Quoter`] holds the words of some chunks by their first bytes and takes a text apart, greedily, from the left: the
 //! longest stretch of a chunk that goes on here, or else a word of its own. [`Quotes`] puts texts together again. What is
 //! written is always put together and compared first.
+//!
+//! A summary quotes few of the chunks that it covers, and one in other words quotes none. So the hashes of what a quote
+//! may begin with, the *anchors* of a chunk, are compared with those of the text first ([`Wanted`]), and only chunks that
+//! have one in common are searched. [`Anchors`] remembers those of the last chunks, because summaries of several levels
+//! cover the same.
 
+use super::tail::NodeId;
 use super::view::{View, inconsistent};
-use super::writer::OpenDocument;
+use super::writer::{OpenDocument, Writer};
 use crate::{Error, Result};
 use plica_format::document::DocumentHead;
+use plica_format::fold::cover;
 use plica_format::limits::SUMMARY_BYTES;
 use plica_format::quote::{Piece, QUOTE_PIECES, QUOTED_RATIO, Quote, Quoted, squeeze};
+use std::collections::HashMap;
 
 /// Bytes by which a place is found, and the least that is quoted: a quote takes about five.
 const LEAST_BYTES: usize = 16;
@@ -17,6 +25,12 @@ const LEAST_BYTES: usize = 16;
 const CANDIDATES: usize = 16;
 /// Bits of the table of places.
 const TABLE_BITS: u32 = 12;
+/// Anchors that are remembered, in bytes; a new chunk beyond them forgets all.
+const ANCHOR_BYTES: usize = 4 << 20;
+/// A summary quotes the chunks it covers where they are at most this many: more are too many to be read for one text.
+const QUOTED_CHUNKS: u32 = 128;
+/// Bits of an anchor that a text is first looked up by.
+const WANTED_BITS: u32 = 15;
 
 /// A chunk within the squeezed text of a [`Quoter`].
 struct Source {
@@ -37,16 +51,101 @@ pub(super) struct Quoter {
     table: Vec<u32>,
 }
 
-/// The slot of the bytes at `at`, where there are enough.
-fn slot(text: &[u8], at: usize) -> Option<usize> {
+/// The hash of the bytes at `at`, where there are enough.
+fn anchor(text: &[u8], at: usize) -> Option<u32> {
     let (low, high) = text.get(at..)?.first_chunk::<LEAST_BYTES>()?.split_first_chunk::<8>()?;
     let high = high.first_chunk::<8>()?;
     let mixed = u64::from_le_bytes(*low).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::from_le_bytes(*high);
-    Some((mixed.wrapping_mul(0xd6e8_feb8_6659_fd93) >> (u64::BITS - TABLE_BITS)) as usize)
+    Some((mixed.wrapping_mul(0xd6e8_feb8_6659_fd93) >> 32) as u32)
+}
+
+/// The slot of the bytes at `at`, where there are enough.
+fn slot(text: &[u8], at: usize) -> Option<usize> {
+    anchor(text, at).map(|hash| (hash >> (u32::BITS - TABLE_BITS)) as usize)
+}
+
+/// What a quote of some texts may begin with.
+pub(super) struct Wanted {
+    /// Which values the upper bits of the hashes have.
+    bits: Vec<u64>,
+    /// Ascending.
+    hashes: Vec<u32>,
+}
+
+impl Wanted {
+    /// Of texts.
+    pub(super) fn new<'t>(texts: impl IntoIterator<Item = &'t str>) -> Self {
+        let of = |text: &'t str| (0..text.len()).map_while(move |at| anchor(text.as_bytes(), at));
+        let mut hashes: Vec<u32> = texts.into_iter().flat_map(of).collect();
+        hashes.sort_unstable();
+        let mut bits = vec![0; if hashes.is_empty() { 0 } else { (1 << WANTED_BITS) / 64 }];
+        for hash in &hashes {
+            let bit = (hash >> (u32::BITS - WANTED_BITS)) as usize;
+            if let Some(word) = bits.get_mut(bit / 64) {
+                *word |= 1u64 << (bit % 64);
+            }
+        }
+        Self { bits, hashes }
+    }
+
+    /// Whether nothing can be quoted.
+    pub(super) fn is_empty(&self) -> bool {
+        self.hashes.is_empty()
+    }
+
+    /// Whether one of these may be quoted.
+    pub(super) fn meets(&self, anchors: &[u32]) -> bool {
+        anchors.iter().any(|hash| {
+            let bit = (hash >> (u32::BITS - WANTED_BITS)) as usize;
+            let is_near = self.bits.get(bit / 64).is_some_and(|word| word >> (bit % 64) & 1 == 1);
+            is_near && self.hashes.binary_search(hash).is_ok()
+        })
+    }
+}
+
+/// The anchors of a chunk's text.
+pub(super) fn anchors(text: &str) -> Box<[u32]> {
+    let mut squeezed = String::with_capacity(text.len());
+    squeeze(text, &mut squeezed);
+    let mut hashes = Vec::with_capacity(squeezed.len() / 4);
+    // As `begins_word` says of each place; the first begins one.
+    let (mut after_space, mut within) = (true, false);
+    for window in squeezed.as_bytes().windows(LEAST_BYTES) {
+        let Some(&byte) = window.first() else { break };
+        let is_word = byte.is_ascii_alphanumeric();
+        if after_space || is_word && !within {
+            hashes.extend(anchor(window, 0));
+        }
+        (after_space, within) = (byte == b' ', is_word);
+    }
+    hashes.into()
+}
+
+/// The anchors of chunks that were asked for lately, by document and ordinal.
+#[derive(Debug, Default)]
+pub(super) struct Anchors {
+    known: HashMap<(u32, u32), Box<[u32]>>,
+    bytes: usize,
+}
+
+impl Anchors {
+    /// Those of a chunk, whose text is read where they are not known.
+    pub(super) fn of<'t>(&mut self, chunk: (u32, u32), text: impl FnOnce() -> Result<&'t str>) -> Result<&[u32]> {
+        if !self.known.contains_key(&chunk) {
+            let found = anchors(text()?);
+            if self.bytes > ANCHOR_BYTES {
+                *self = Self::default();
+            }
+            self.bytes += 64 + size_of_val(&*found);
+            self.known.insert(chunk, found);
+        }
+        Ok(self.known.get(&chunk).map(|anchors| &**anchors).unwrap_or_default())
+    }
 }
 
 /// Whether what stands at `at`, in a text that begins at `start`, may begin a sentence: what follows a space, and a
 /// letter or figure that follows anything else.
+#[inline]
 fn begins_word(text: &[u8], start: usize, at: usize) -> bool {
     let (Some(&before), Some(&byte)) = (text.get(at.wrapping_sub(1)), text.get(at)) else { return at == start };
     at == start || before == b' ' || byte.is_ascii_alphanumeric() && !before.is_ascii_alphanumeric()
@@ -147,6 +246,27 @@ impl Quoter {
         }
         let (ordinal, start, end) = found?;
         Some((Quote { ordinal, start, bytes: end - start, squeezed: true }, best))
+    }
+}
+
+impl Writer {
+    /// A summary as it is stored: with the sentences that it has from the chunks below, where those are not too many, as
+    /// quotes.
+    pub(super) fn quote_summary(&mut self, open: &OpenDocument, (level, index): NodeId, text: &str) -> Result<Quoted> {
+        let covered = cover(self.parameters.fanout, level).filter(|&chunks| chunks <= QUOTED_CHUNKS);
+        let wanted = Wanted::new(covered.map(|_| text));
+        let Some(chunks) = covered.filter(|_| !wanted.is_empty()) else { return Ok(text.into()) };
+        let mut anchors = std::mem::take(&mut self.anchors);
+        let mut quotes = Quotes::of(self.view(), open);
+        let mut quoter: Option<Quoter> = None;
+        for ordinal in index * chunks..(index + 1) * chunks {
+            let of_chunk = anchors.of((open.head.number, ordinal), || quotes.text(ordinal))?;
+            if wanted.meets(of_chunk) {
+                quoter.get_or_insert_with(|| Quoter::new([])).add(ordinal, quotes.text(ordinal)?);
+            }
+        }
+        self.anchors = anchors;
+        Ok(quoter.map_or_else(|| text.into(), |quoter| quoter.quote(text)))
     }
 }
 
@@ -294,7 +414,14 @@ mod tests {
                 squeeze(&part, &mut text);
             }
             let quoted = quoter(&chunks).quote(&text);
-            prop_assert_eq!(resolve(&quoted, &chunks), text);
+            prop_assert_eq!(resolve(&quoted, &chunks), text.as_str());
+            // A chunk that is quoted has an anchor of the text.
+            let wanted = Wanted::new([text.as_str()]);
+            for piece in &quoted.pieces {
+                if let Piece::Quote(quote) = piece {
+                    prop_assert!(wanted.meets(&anchors(&chunks[quote.ordinal as usize])));
+                }
+            }
         }
     }
 

@@ -78,7 +78,14 @@ impl Writer {
     /// Removes the document with this number.
     pub(super) fn remove_number(&mut self, number: u32) -> Result<()> {
         self.outlines.remove(&number);
-        self.flush()?;
+        // What is read is what the segments hold. Removing another document before has changed none of it.
+        let is_written = self.delta.only_removes()
+            && self.texts.rows.is_empty()
+            && self.open.get(&number).is_none_or(|open| !open.dirty)
+            && self.parameters.memory == MemoryScope::Document;
+        if !is_written {
+            self.flush()?;
+        }
         let head = self.head_of(number)?;
         let before =
             Before { dictionary: self.dictionary.clone(), state: self.state.clone(), fanout: self.parameters.fanout };
@@ -102,6 +109,8 @@ impl Writer {
         let open = self.open_document(number)?;
         open.head.state = DocumentState::Removed;
         open.dirty = true;
+        // All before this removal is flushed or came from removals.
+        self.delta.note_removal();
         self.flush_if_full()
     }
 
@@ -334,7 +343,8 @@ impl Writer {
 mod tests {
     use crate::dictionary::{Dictionary, MergeCursor, load_value};
     use crate::index::view::read_postings;
-    use crate::{Index, Limits, NewChunk, Options, Writer};
+    use crate::ingest::{EntityUpdate, RecordUpdate};
+    use crate::{Index, Limits, NewChunk, Options, Origin, Writer};
     use plica_format::key::{Field, POSTINGS};
     use plica_format::postings::{Posting, PostingValue};
     use std::collections::BTreeMap;
@@ -365,6 +375,68 @@ mod tests {
                 .unwrap();
         }
         counts
+    }
+
+    #[test]
+    fn many_documents_go_in_one_segment_as_they_go_one_by_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let write = |name: &str| {
+            let mut writer = Writer::create(folder.path().join(name), &Options::new().fanout(2)).unwrap();
+            for at in 0..40u32 {
+                let id = format!("d{at}");
+                writer.add_document(&id, "", "").unwrap();
+                for chunk in 0..5 {
+                    let text = format!("word{} word{} common of every one", (at * 3 + chunk) % 11, at % 5);
+                    let ordinal = writer.append_chunk(&id, &NewChunk::text(&text)).unwrap().ordinal;
+                    let update = EntityUpdate { name: format!("N{}", at % 3), ..EntityUpdate::default() };
+                    writer.apply_update(&id, ordinal, &[update]).unwrap();
+                }
+                let record = RecordUpdate {
+                    entity: format!("N{}", at % 3),
+                    label: "likes".into(),
+                    value: format!("{}", at % 7),
+                    ..RecordUpdate::default()
+                };
+                writer.add_record(&id, &record, &[0]).unwrap();
+                writer.set_summary(&id, 1, 0, &format!("A summary of {at}."), Origin::Model).unwrap();
+                writer.publish(&id).unwrap();
+            }
+            writer.commit().unwrap();
+            writer
+        };
+        let exported = |writer: &Writer| {
+            let snapshot = Index::open(writer.path()).unwrap().snapshot();
+            let report = snapshot.check(&Limits::default()).unwrap();
+            assert!(report.findings.is_empty(), "{:#?}", report.findings);
+            let mut lines = Vec::new();
+            crate::interchange::export(&snapshot, &mut lines).unwrap();
+            String::from_utf8(lines).unwrap()
+        };
+        let (mut at_once, mut singly) = (write("a.plica"), write("b.plica"));
+        for at in 0..30 {
+            let id = format!("d{}", at * 7 % 40);
+            at_once.remove_document(&id).unwrap();
+            singly.remove_document(&id).unwrap();
+            singly.commit().unwrap();
+            // What was changed since is taken away, too.
+            if at == 20 {
+                for writer in [&mut at_once, &mut singly] {
+                    writer.append_chunk("d33", &NewChunk::text("late word3")).unwrap();
+                    writer.set_summary("d33", 2, 0, "A late summary.", Origin::Model).unwrap();
+                    writer.remove_document("d33").unwrap();
+                }
+            }
+        }
+        assert!(at_once.flushes <= 2, "{} segments", at_once.flushes);
+        at_once.commit().unwrap();
+        singly.commit().unwrap();
+        assert_eq!(exported(&at_once), exported(&singly));
+        let [first, second] = [at_once, singly].map(|writer| {
+            let path = writer.path().to_owned();
+            writer.vacuum(&Limits::default()).unwrap();
+            counted(Index::open(path).unwrap().snapshot().view().dictionary)
+        });
+        assert_eq!(first, second);
     }
 
     #[test]

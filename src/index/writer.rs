@@ -95,6 +95,8 @@ pub struct Writer {
     committed_end: u64,
     /// Parts of records that were shown to a model, for the next time.
     pub(super) shown: HashMap<(u32, u32), Arc<[Part]>>,
+    /// What quotes of chunks may begin with.
+    pub(super) anchors: super::quote::Anchors,
     /// The dictionary that the store compresses with.
     pub(super) compresses_with: Option<Reference>,
 }
@@ -166,6 +168,7 @@ impl Writer {
             flushes: 0,
             committed_end,
             shown: HashMap::new(),
+            anchors: Default::default(),
             compresses_with: None,
         };
         writer.chunks = writer.count_chunks()?;
@@ -288,6 +291,7 @@ impl Writer {
         self.outlines.clear();
         self.replacing.clear();
         self.shown.clear();
+        self.anchors = Default::default();
         let head = self.store.head().clone();
         self.state = decode_state(&head)?;
         self.delta = Delta::new(self.counter.hasher().clone(), &self.state);

@@ -9,6 +9,7 @@
 //! the text, whatever it holds.
 
 use super::sentence::sentence_end;
+use super::word::Words;
 use plica_format::limits::CHUNK_BYTES;
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -21,7 +22,7 @@ const PARAGRAPH_EIGHTHS: u64 = 7;
 
 /// Number of words in `text`, as Unicode counts them (UAX 29: segments with a letter or a number).
 pub fn word_count(text: &str) -> u32 {
-    u32::try_from(text.unicode_words().count()).unwrap_or(u32::MAX)
+    u32::try_from(Words::new(text).count()).unwrap_or(u32::MAX)
 }
 
 /// Cuts text into chunks of at most so many words.
@@ -89,12 +90,12 @@ impl Chunker {
         let window = &text[..text.floor_char_boundary(CHUNK_BYTES)];
         let nearly_full_words = u64::from(self.words) * PARAGRAPH_EIGHTHS / 8;
         let mut nearly_full = usize::MAX;
-        for (count, (start, word)) in (0u64..).zip(window.unicode_word_indices()) {
+        for (count, (start, end)) in (0u64..).zip(Words::new(window)) {
             if count == u64::from(self.words) {
                 return Limit { bytes: start, nearly_full };
             }
             if count + 1 >= nearly_full_words {
-                nearly_full = nearly_full.min(start + word.len());
+                nearly_full = nearly_full.min(end);
             }
         }
         let bytes = if window.len() == text.len() { text.len() } else { cut(window) };

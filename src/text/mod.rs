@@ -22,9 +22,11 @@ mod counting;
 mod golden;
 mod key;
 pub(crate) mod layout;
+mod prose;
 mod sentence;
 mod tokenizer;
 mod utf8;
+mod word;
 
 pub use chunker::{Chunker, Chunks, DEFAULT_CHUNK_WORDS, word_count};
 pub use chunking::{CHUNK_TITLE_BYTES, ChunkPlan, Chunking};

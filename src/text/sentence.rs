@@ -16,6 +16,7 @@
 //! work is linear in the length of the sentence, and at most [`LOOKAHEAD_BYTES`] and a constant factor beyond it.
 
 use super::abbreviation;
+use super::prose::{Prose, prose_end};
 use unicode_properties::{GeneralCategory, UnicodeGeneralCategory};
 use unicode_segmentation::UnicodeSegmentation;
 
@@ -27,10 +28,10 @@ const WINDOW_GROWTH: usize = 4;
 
 /// Unicode's rule SB8 (a period before a lower-case word ends no sentence) may look ahead without bound. Here it looks
 /// at least this far, then takes the boundary.
-const LOOKAHEAD_BYTES: usize = 4096;
+pub(super) const LOOKAHEAD_BYTES: usize = 4096;
 
 /// So much of the copy must be seen behind a boundary before the next word is judged.
-const NEXT_WORD_BYTES: usize = 32;
+pub(super) const NEXT_WORD_BYTES: usize = 32;
 
 /// The first window ends earlier where the copy holds so much behind what may be the sentence's last character.
 const GLIMPSE_BYTES: usize = NEXT_WORD_BYTES + 8;
@@ -78,6 +79,15 @@ impl std::iter::FusedIterator for Sentences<'_> {}
 /// Reads no further than a constant factor of `limit` plus [`LOOKAHEAD_BYTES`].
 pub(super) fn sentence_end(text: &str, limit: usize) -> Option<usize> {
     let limit = limit.min(text.len());
+    match prose_end(text, limit, limit.saturating_add(LOOKAHEAD_BYTES)) {
+        Prose::End(end) => Some(end),
+        Prose::Beyond => None,
+        Prose::Unclear => careful_end(text, limit),
+    }
+}
+
+/// The same, for a text of any kind.
+pub(super) fn careful_end(text: &str, limit: usize) -> Option<usize> {
     let reach = limit.saturating_add(LOOKAHEAD_BYTES);
     let mut window = None;
     loop {
@@ -224,20 +234,20 @@ fn is_soft_space(c: char) -> bool {
 }
 
 /// A run of white space.
-struct Space {
+pub(super) struct Space {
     /// Its length in bytes.
-    length: usize,
+    pub(super) length: usize,
     /// Whether it holds a line break.
-    has_break: bool,
+    pub(super) has_break: bool,
     /// Whether it holds two: a blank line.
-    ends_sentence: bool,
+    pub(super) ends_sentence: bool,
     /// End of the last line break in it; what follows is the indentation of the next line.
-    boundary: usize,
+    pub(super) boundary: usize,
 }
 
 impl Space {
     /// The run that `text` starts with; `None` if it is longer than `limit`.
-    fn new(text: &str, limit: usize) -> Option<Self> {
+    pub(super) fn new(text: &str, limit: usize) -> Option<Self> {
         let mut space = Self { length: 0, has_break: false, ends_sentence: false, boundary: 0 };
         let mut previous = '\0';
         for c in text.chars().take_while(|&c| is_soft_space(c)) {
@@ -259,7 +269,7 @@ impl Space {
 }
 
 /// Whether a line starts a list item, a heading, a quotation or a table row.
-fn starts_item(line: &str) -> bool {
+pub(super) fn starts_item(line: &str) -> bool {
     let digits = line.bytes().take(4).take_while(u8::is_ascii_digit).count();
     match line.as_bytes() {
         [b'#' | b'|' | b'>', ..] | [b'-' | b'*' | b'+', b' ' | b'\t', ..] => true,

@@ -110,7 +110,7 @@ fn two_cores(run: &Run, table: &mut Table, lines: &[u8], one: (Stopwatch, Stopwa
         pin([0, 1]);
     }
     let (mut of_lines, mut of_tantivy) = (Stopwatch::default(), Stopwatch::default());
-    engine::import(&run.path("two.plica")?, lines, &mut of_lines)?;
+    engine::import_on(&run.path("two.plica")?, lines, 2, &mut of_lines)?;
     let folder = run.path("two-tantivy")?;
     tantivy::build(&folder, &run.corpus, 2, tantivy::Store::Default, &mut of_tantivy)?;
     if run.pinned {
