@@ -254,7 +254,9 @@ impl Writer {
     /// # Errors
     /// [`Error::NotCommitted`]: nothing was committed, what was added is gone, the writer can go on from the last
     /// commit. [`Error::InDoubt`]: the commit is there whole or not at all; open a new writer to know.
+    /// [`Error::Unusable`]: an earlier failure ended this writer.
     pub fn commit(&mut self) -> Result<u64> {
+        self.store.demand_usable()?;
         if !self.has_changes() {
             return Ok(self.sequence());
         }

@@ -19,10 +19,14 @@ pub(super) struct Modelled {
 /// What an index must hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Model {
+    /// Number of the commit.
+    pub(super) sequence: u64,
     /// What readers see.
     pub(super) live: BTreeMap<String, Modelled>,
-    /// New documents and replacements, before they are published.
+    /// New documents that are not published.
     pub(super) staged: BTreeMap<String, Modelled>,
+    /// What is to take the place of a document that readers see.
+    pub(super) replacements: BTreeMap<String, Modelled>,
 }
 
 /// A word of most chunks.
@@ -40,17 +44,25 @@ pub(super) fn text(words: u8, seed: u8) -> String {
 }
 
 impl Model {
-    /// The document that additions go to, if it is there.
-    pub(super) fn target(&mut self, id: &str) -> Option<&mut Modelled> {
-        match self.staged.get_mut(id) {
-            Some(staged) => Some(staged),
-            None => self.live.get_mut(id),
+    /// The document that additions go to, if it is there; with `is_replaced` that is its replacement.
+    pub(super) fn target(&mut self, id: &str, is_replaced: bool) -> Option<&mut Modelled> {
+        match is_replaced {
+            true => self.replacements.get_mut(id),
+            false => self.staged.get_mut(id).or_else(|| self.live.get_mut(id)),
+        }
+    }
+
+    /// Takes away a document and its replacement.
+    pub(super) fn remove(&mut self, id: &str) {
+        for documents in [&mut self.live, &mut self.staged, &mut self.replacements] {
+            documents.remove(id);
         }
     }
 
     /// Demands that a reader finds this; says what it found instead.
     pub(super) fn demand(&self, snapshot: &Snapshot) -> Result<(), String> {
         let read = |error: Error| format!("cannot be read: {error}");
+        same("the number of the commit", &self.sequence, &snapshot.sequence())?;
         let found = snapshot.documents().map_err(read)?;
         let ids: Vec<&str> = found.iter().map(|document| &*document.id).collect();
         let (expected, mut ids_sorted) = (self.live.keys().map(String::as_str), ids.clone());

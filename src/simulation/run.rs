@@ -17,7 +17,7 @@ const NAME: &str = "a.plica";
 struct Mark {
     at: usize,
     acknowledged: Rc<Model>,
-    doubt: Option<Rc<Model>>,
+    doubt: Vec<Rc<Model>>,
 }
 
 /// An index on a disk, its writer, and what must be in it.
@@ -30,6 +30,8 @@ pub(crate) struct Run {
     working: Model,
     /// As of the writer's last commit, which may be deferred.
     committed: Rc<Model>,
+    /// Documents whose id means their replacement to the writer.
+    replacing: BTreeSet<String>,
     marks: Vec<Mark>,
 }
 
@@ -39,13 +41,14 @@ impl Run {
         let disk = Disk::default();
         let options = Options::new().fanout(plan.fanout).memory(plan.memory).timestamps(false).file_id([7; 16]);
         drop(Writer::create_simulated(&disk, NAME, &options).unwrap());
-        Self::on(disk.now(), options, Mark { at: 0, acknowledged: Rc::default(), doubt: None })
+        Self::on(disk.now(), options, Mark { at: 0, acknowledged: Rc::new(Model { sequence: 1, ..Model::default() }), doubt: Vec::new() })
     }
 
     /// A run that begins with what a disk holds.
     fn on(content: Content, options: Options, mark: Mark) -> Self {
         let (working, committed) = ((*mark.acknowledged).clone(), mark.acknowledged.clone());
-        Self { disk: Disk::with(content), options, writer: None, working, committed, marks: vec![mark] }
+        let (disk, replacing) = (Disk::with(content), BTreeSet::new());
+        Self { disk, options, writer: None, working, committed, replacing, marks: vec![mark] }
     }
 
     /// The disk.
@@ -57,8 +60,19 @@ impl Run {
         &self.marks[self.marks.len() - 1]
     }
 
-    fn mark(&mut self, acknowledged: Rc<Model>, doubt: Option<Rc<Model>>) {
+    fn mark(&mut self, acknowledged: Rc<Model>, doubt: Vec<Rc<Model>>) {
         self.marks.push(Mark { at: self.disk.operations(), acknowledged, doubt });
+    }
+
+    /// The document of the model that additions go to.
+    fn target(&mut self, id: &str) -> Option<&mut Modelled> {
+        self.working.target(id, self.replacing.contains(id))
+    }
+
+    /// What the writer is left with that lost what was added since its last commit.
+    fn forget(&mut self) {
+        self.working = (*self.committed).clone();
+        self.replacing.clear();
     }
 
     /// What a reader finds, which must be what was acknowledged or is in doubt.
@@ -73,8 +87,9 @@ impl Run {
             // While it is opened, what is in doubt is settled.
             let found = self.found();
             let writer = Writer::open_simulated(&self.disk, NAME, &self.options)?;
-            self.mark(found.clone(), None);
-            (self.working, self.committed) = ((*found).clone(), found);
+            self.mark(found.clone(), Vec::new());
+            self.committed = found;
+            self.forget();
             self.writer = Some(writer);
         }
         Ok(self.writer.as_mut().unwrap_or_else(|| unreachable!("it was just opened")))
@@ -109,7 +124,7 @@ impl Run {
                     ..RecordUpdate::default()
                 };
                 let is_new = self.writer()?.add_record(&id, &record, &[0])?;
-                let Some(modelled) = self.working.target(&id) else { return Ok(()) };
+                let Some(modelled) = self.target(&id) else { return Ok(()) };
                 let had = modelled.records.iter().any(|kept| *kept == value);
                 assert!(had || is_new, "a record that was not there is new");
                 modelled.records.insert(value);
@@ -119,7 +134,7 @@ impl Run {
                 let (id, name) = (id(document), format!("Subject {}", seed % 8));
                 let subject = Subject { name: name.clone(), ..Subject::default() };
                 self.writer()?.add_subject(&id, &["People".to_owned()], &subject)?;
-                if let Some(modelled) = self.working.target(&id) {
+                if let Some(modelled) = self.target(&id) {
                     modelled.subjects.insert(name);
                 }
                 Ok(())
@@ -127,38 +142,45 @@ impl Run {
             Step::Publish { document } => {
                 let id = id(document);
                 self.writer()?.publish(&id)?;
-                if let Some(staged) = self.working.staged.remove(&id) {
-                    self.working.live.insert(id, staged);
+                let is_replaced = self.replacing.remove(&id);
+                let documents =
+                    if is_replaced { &mut self.working.replacements } else { &mut self.working.staged };
+                if let Some(published) = documents.remove(&id) {
+                    self.working.live.insert(id, published);
                 }
                 Ok(())
             }
             Step::Remove { document } => {
                 let id = id(document);
                 self.writer()?.remove_document(&id)?;
-                if self.working.live.remove(&id).is_none() {
-                    self.working.staged.remove(&id);
-                } else {
-                    self.working.staged.remove(&id);
-                }
+                self.working.remove(&id);
+                self.replacing.remove(&id);
                 Ok(())
             }
             Step::Replace { document } => {
                 let id = id(document);
                 self.writer()?.replace_document(&id, "Anew", "")?;
-                self.working.staged.entry(id).or_default();
+                if self.working.live.contains_key(&id) && self.options.memory == MemoryScope::Document {
+                    self.working.replacements.entry(id.clone()).or_default();
+                    self.replacing.insert(id);
+                } else {
+                    self.working.remove(&id);
+                    self.working.staged.insert(id, Modelled::default());
+                }
                 Ok(())
             }
             Step::Commit => self.commit(),
             Step::Sync => {
+                self.writer()?;
                 let (acknowledged, committed) = (self.last().acknowledged.clone(), self.committed.clone());
-                self.mark(acknowledged, Some(committed.clone()));
+                self.mark(acknowledged, vec![committed.clone()]);
                 self.writer()?.sync()?;
-                self.mark(committed, None);
+                self.mark(committed, Vec::new());
                 Ok(())
             }
             Step::Rollback => {
                 self.writer()?.rollback()?;
-                self.working = (*self.committed).clone();
+                self.forget();
                 Ok(())
             }
             Step::Reopen(durability) => {
@@ -178,7 +200,7 @@ impl Run {
         }
         let writer = self.writer()?;
         writer.append_chunk(id, &NewChunk::text(text))?;
-        if let Some(modelled) = self.working.target(id) {
+        if let Some(modelled) = self.target(id) {
             modelled.chunks.push(text.to_owned());
         }
         Ok(())
@@ -188,7 +210,7 @@ impl Run {
         for (level, index) in self.writer()?.unfolded(id)? {
             let summary = format!("{} of level {level} at {index} of {id}", super::model::COMMON);
             self.writer()?.set_summary(id, level, index, &summary, Origin::Given)?;
-            if let Some(modelled) = self.working.target(id) {
+            if let Some(modelled) = self.target(id) {
                 modelled.summaries.insert((level, index), summary);
             }
         }
@@ -198,14 +220,21 @@ impl Run {
 
     fn commit(&mut self) -> Result<()> {
         let is_durable = self.options.durability == Durability::Immediate;
-        let (acknowledged, next) = (self.last().acknowledged.clone(), Rc::new(self.working.clone()));
-        self.writer()?;
-        self.mark(acknowledged.clone(), is_durable.then(|| next.clone()));
+        let sequence = self.writer()?.sequence() + 1;
+        let (acknowledged, next) = (self.last().acknowledged.clone(), Model { sequence, ..self.working.clone() });
+        let next = Rc::new(next);
+        self.mark(acknowledged.clone(), if is_durable { vec![next.clone()] } else { Vec::new() });
         match self.writer()?.commit() {
+            Ok(made) if made < sequence => {
+                // There was nothing to commit.
+                assert_eq!(Model { sequence: made, ..self.working.clone() }, *self.committed);
+                self.marks.pop();
+                Ok(())
+            }
             Ok(_) => {
                 self.committed = next.clone();
                 if is_durable {
-                    self.mark(next, None);
+                    self.mark(next, Vec::new());
                 }
                 Ok(())
             }
@@ -213,24 +242,29 @@ impl Run {
                 assert!(is_durable, "a deferred commit is never in doubt");
                 Err(error)
             }
+            Err(error @ Error::Unusable { .. }) => {
+                // A failure before this has put something in doubt, and that stays.
+                self.marks.pop();
+                Err(error)
+            }
             Err(error) => {
-                self.mark(acknowledged, None);
-                // Without an error of its own the writer is at its last commit.
-                self.working = (*self.committed).clone();
+                self.mark(acknowledged, Vec::new());
+                if matches!(error, Error::NotCommitted { .. }) {
+                    self.forget();
+                }
                 Err(error)
             }
         }
     }
 
     fn vacuum(&mut self) -> Result<()> {
-        let committed = self.committed.clone();
-        let acknowledged = self.last().acknowledged.clone();
         self.writer()?;
-        self.mark(acknowledged, Some(committed.clone()));
+        let (acknowledged, committed) = (self.last().acknowledged.clone(), self.committed.clone());
+        let vacuumed = Rc::new(Model { sequence: 1, ..(*committed).clone() });
+        self.mark(acknowledged, vec![committed, vacuumed.clone()]);
         let Some(writer) = self.writer.take() else { return Ok(()) };
         writer.vacuum(&Limits::default())?;
-        self.mark(committed.clone(), None);
-        self.working = (*committed).clone();
+        self.mark(vacuumed, Vec::new());
         Ok(())
     }
 
@@ -247,10 +281,15 @@ impl Run {
     /// Carries out `steps` with a failure of the call after `after` more ones, then heals the disk and goes on. What a
     /// reader finds must be right at every moment, and at the end all must work again.
     pub(crate) fn fail(mut self, steps: &[Step], after: usize, fault: Fault, stuck: bool) {
+        // Shown where it fails.
+        println!("{fault:?} at call {after}, for ever: {stuck}");
         self.disk.fail(after, fault, stuck);
         let mut steps = steps.iter();
         for step in steps.by_ref() {
             let result = self.step(step);
+            if let Err(error) = &result {
+                println!("{step:?}: {error}");
+            }
             self.found();
             let Err(error) = result else { continue };
             let is_expected = match &error {
@@ -261,6 +300,10 @@ impl Run {
             assert!(is_expected, "{step:?}, {fault:?} after {after}: {error}");
             if !stuck {
                 break;
+            }
+            if matches!(step, Step::Remove { .. } | Step::Replace { .. } | Step::Publish { .. }) {
+                // What cannot be left half done takes all since the last commit with it.
+                self.forget();
             }
             // All goes on failing, and nothing may be made worse by trying.
             if matches!(step, Step::Commit) {
@@ -282,7 +325,7 @@ impl Run {
             None => false,
         };
         if usable {
-            self.working = (*self.committed).clone();
+            self.forget();
         } else {
             self.close();
         }
@@ -358,7 +401,7 @@ impl Mark {
     fn demand_with(&self, bytes: Vec<u8>, demand: fn(&Model, &crate::Snapshot) -> Result<(), String>) -> Rc<Model> {
         let snapshot = Index::from_bytes(bytes).unwrap_or_else(|error| panic!("cannot be opened: {error}")).snapshot();
         let mut told = Vec::new();
-        for model in [Some(&self.acknowledged), self.doubt.as_ref()].into_iter().flatten() {
+        for model in std::iter::once(&self.acknowledged).chain(&self.doubt) {
             match demand(model, &snapshot) {
                 Ok(()) => return model.clone(),
                 Err(difference) => told.push(difference),

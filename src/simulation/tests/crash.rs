@@ -10,6 +10,8 @@ fn after_any_crash_an_index_holds_what_was_acknowledged_or_is_in_doubt() {
     while count < states {
         seed += 1;
         let plan = plan(seed, 24);
+        // Shown where the test fails.
+        println!("seed {seed}: {plan:?}");
         let mut run = Run::new(&plan);
         for step in &plan.steps {
             run.step(step).unwrap_or_else(|error| panic!("seed {seed}, {step:?}: {error}"));

@@ -178,11 +178,14 @@ impl StoreWriter {
         self.place.path()
     }
 
-    /// Refuses work after a failure that poisoned the writer, and in a forked process.
-    fn demand_usable(&self) -> Result<()> {
-        if let Some(reason) = self.unusable {
-            return Err(Error::Unusable { reason });
-        }
+    /// Refuses work after a failure that poisoned the writer: what it holds may not be what the file holds.
+    pub(crate) fn demand_sane(&self) -> Result<()> {
+        self.unusable.map_or(Ok(()), |reason| Err(Error::Unusable { reason }))
+    }
+
+    /// As [`StoreWriter::demand_sane`], and refuses work in a forked process.
+    pub(crate) fn demand_usable(&self) -> Result<()> {
+        self.demand_sane()?;
         if std::process::id() != self.process {
             return Err(Error::Unusable {
                 reason: "the process was forked; the writer belongs to the parent. Open the index in the child after the parent has closed it",
