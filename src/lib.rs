@@ -52,6 +52,9 @@ pub mod interchange;
 pub mod outline;
 pub mod records;
 pub mod search;
+#[cfg(any(test, feature = "simulation"))]
+#[doc(hidden)]
+pub mod simulation;
 mod store;
 pub mod text;
 

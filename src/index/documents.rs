@@ -81,6 +81,7 @@ impl Writer {
     /// The number that an id means to this writer: of the document that is to take the place of the one with this id,
     /// while this writer works on that; else of the one with this id.
     pub(super) fn known(&self, id: &str) -> Result<Option<u32>> {
+        self.store.demand_sane()?;
         match self.replacing.get(id) {
             Some(&number) => Ok(Some(number)),
             None => self.standing(id),
@@ -89,6 +90,7 @@ impl Writer {
 
     /// The number of a document that was not removed.
     pub(super) fn standing(&self, id: &str) -> Result<Option<u32>> {
+        self.store.demand_sane()?;
         let number = match self.delta.last_document(id) {
             Some(number) => number,
             None => {

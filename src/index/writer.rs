@@ -131,6 +131,26 @@ impl Writer {
         Self::over(store, options, recovered)
     }
 
+    /// As [`Writer::create`], on a simulated disk.
+    #[cfg(any(test, feature = "simulation"))]
+    pub(crate) fn create_simulated(disk: &store::simulated::Disk, name: &str, options: &Options) -> Result<Self> {
+        let parameters = Parameters {
+            fanout: options.fanout,
+            chunk_words: options.chunk_words,
+            memory: options.memory,
+            tokenizer: crate::text::TOKENIZER,
+        };
+        let store = StoreWriter::create_simulated(disk, name, parameters, &simulated_options(disk, name, options))?;
+        Self::over(store, options, Recovered::default())
+    }
+
+    /// As [`Writer::open_with`], on a simulated disk.
+    #[cfg(any(test, feature = "simulation"))]
+    pub(crate) fn open_simulated(disk: &store::simulated::Disk, name: &str, options: &Options) -> Result<Self> {
+        let (store, report) = StoreWriter::open_simulated(disk, name, &simulated_options(disk, name, options))?;
+        Self::over(store, options, Recovered { adopted: report.adopted, cut_bytes: report.cut_bytes })
+    }
+
     fn over(mut store: StoreWriter, options: &Options, recovered: Recovered) -> Result<Self> {
         let head = store.head().clone();
         let parameters = head.commit.parameters;
@@ -215,7 +235,7 @@ impl Writer {
 
     /// Path of the file.
     pub fn path(&self) -> &Path {
-        self.store.path().unwrap_or(Path::new(""))
+        self.store.path()
     }
 
     /// Sequence number of the last commit.
@@ -237,7 +257,9 @@ impl Writer {
     /// # Errors
     /// [`Error::NotCommitted`]: nothing was committed, what was added is gone, the writer can go on from the last
     /// commit. [`Error::InDoubt`]: the commit is there whole or not at all; open a new writer to know.
+    /// [`Error::Unusable`]: an earlier failure ended this writer.
     pub fn commit(&mut self) -> Result<u64> {
+        self.store.demand_usable()?;
         if !self.has_changes() {
             return Ok(self.sequence());
         }
@@ -376,6 +398,15 @@ fn write_options(options: &Options) -> store::WriteOptions {
         salt: options.file_id.map(|_| 7),
         ..store::WriteOptions::default()
     }
+}
+
+/// Options for a simulated disk: its sessions have salts of their own, which depend on nothing but its files.
+#[cfg(any(test, feature = "simulation"))]
+fn simulated_options(disk: &store::simulated::Disk, name: &str, options: &Options) -> store::WriteOptions {
+    let mut hasher = blake3::Hasher::new();
+    hasher.update(&disk.bytes(name).unwrap_or_default()).update(&disk.calls().to_le_bytes());
+    let salt = hasher.finalize().as_bytes().iter().fold(0u64, |salt, &byte| salt.rotate_left(8) ^ u64::from(byte));
+    store::WriteOptions { salt: Some(salt), ..write_options(options) }
 }
 
 /// Refuses parameters that this version cannot work with.

@@ -16,6 +16,8 @@ mod map;
 mod memory;
 mod open;
 mod positioned;
+#[cfg(any(test, feature = "simulation"))]
+pub(crate) mod simulated;
 mod source;
 #[cfg(test)]
 mod tests;

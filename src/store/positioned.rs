@@ -48,31 +48,20 @@ impl Source for FileSource {
 
 impl Medium for FileSource {
     #[cfg(unix)]
-    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        std::os::unix::fs::FileExt::write_all_at(&*self.file, bytes, offset)
+    fn try_write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        std::os::unix::fs::FileExt::write_at(&*self.file, bytes, offset)
     }
 
     #[cfg(windows)]
-    fn write_at(&self, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
-        while !bytes.is_empty() {
-            match std::os::windows::fs::FileExt::seek_write(&*self.file, bytes, offset) {
-                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-                Ok(count) => {
-                    bytes = &bytes[count..];
-                    offset += count as u64;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                Err(error) => return Err(error),
-            }
-        }
-        Ok(())
+    fn try_write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        std::os::windows::fs::FileExt::seek_write(&*self.file, bytes, offset)
     }
 
-    fn set_len(&self, length: u64) -> io::Result<()> {
+    fn try_set_len(&self, length: u64) -> io::Result<()> {
         self.file.set_len(length)
     }
 
-    fn sync_data(&self) -> io::Result<()> {
+    fn try_sync_data(&self) -> io::Result<()> {
         self.file.sync_data()
     }
 }

@@ -33,14 +33,49 @@ pub(crate) trait Source: Send + Sync + Debug {
     }
 }
 
-/// What a writer needs of its file.
+/// Attempts at a call that the system interrupts each time, before that is taken for a failure.
+const ATTEMPTS: usize = 1_000;
+
+/// Repeats a call that a signal has interrupted.
+fn uninterrupted<T>(mut call: impl FnMut() -> io::Result<T>) -> io::Result<T> {
+    let mut left = ATTEMPTS;
+    loop {
+        match call() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted && left > 0 => left -= 1,
+            result => return result,
+        }
+    }
+}
+
+/// What a writer needs of its file. The `try_` methods are one attempt each, as the system makes it; what the store
+/// calls are the others, which go on after an interruption and after a write that was cut short.
 pub(crate) trait Medium: Source {
-    /// Writes all of `bytes` at `offset`, growing the file where needed.
-    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
+    /// Writes some of `bytes`, which are not empty, at `offset`, growing the file where needed; says how many.
+    fn try_write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
 
     /// Cuts or grows the file.
-    fn set_len(&self, length: u64) -> io::Result<()>;
+    fn try_set_len(&self, length: u64) -> io::Result<()>;
 
     /// Returns when all that was written, and the length, is on the medium.
-    fn sync_data(&self) -> io::Result<()>;
+    fn try_sync_data(&self) -> io::Result<()>;
+
+    /// Writes all of `bytes` at `offset`, growing the file where needed.
+    fn write_at(&self, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let written = uninterrupted(|| self.try_write_at(bytes, offset))?;
+            bytes = bytes.get(written..).filter(|_| written > 0).ok_or(io::ErrorKind::WriteZero)?;
+            offset += written as u64;
+        }
+        Ok(())
+    }
+
+    /// Cuts or grows the file.
+    fn set_len(&self, length: u64) -> io::Result<()> {
+        uninterrupted(|| self.try_set_len(length))
+    }
+
+    /// Returns when all that was written, and the length, is on the medium.
+    fn sync_data(&self) -> io::Result<()> {
+        uninterrupted(|| self.try_sync_data())
+    }
 }

@@ -8,31 +8,23 @@
 use super::super::head::Head;
 use super::super::memory::MemorySource;
 use super::super::open::open_source;
+use super::super::simulated::{Choices, Disk, Fault, Operation, Replay};
 use super::super::{Blocks, Durability, StoreWriter};
-use super::simulated::{Fault, Operation, SimulatedMedium, apply};
-use super::{decode_state, encode_state, options, parameters, payload};
+use super::{create, decode_state, encode_state, open, options, payload};
 use crate::Error;
 use crate::format::block::{BlockKind, Reference};
-use crate::format::limits::FIRST_BLOCK_OFFSET;
 use std::collections::HashMap;
 use std::sync::Arc;
 
-/// Media made at each point: all subsets of up to this many unsynced writes, samples of more.
-const SUBSET_BITS: usize = 6;
+/// The name of the file.
+const NAME: &str = "a.plica";
 
-/// A generator of choices (xorshift).
-pub(super) struct Choices(pub(super) u64);
-
-impl Choices {
-    pub(super) fn below(&mut self, bound: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        (self.0 >> 11) as usize % bound.max(1)
-    }
-
-    fn one_in(&mut self, chances: usize) -> bool {
-        self.below(chances) == 0
+/// How many states are to be tried, and of how many unsynced writes every part is: the whole run sets the first by
+/// `PLICA_CRASH_STATES`.
+fn effort() -> (usize, usize) {
+    match std::env::var("PLICA_CRASH_STATES").ok().and_then(|states| states.parse().ok()) {
+        Some(states) => (states, 12),
+        None => (20_000, 6),
     }
 }
 
@@ -49,9 +41,7 @@ struct Mark {
 
 /// One run and what may be found after each of its operations.
 pub(super) struct Run {
-    medium: SimulatedMedium,
-    /// What was durable before the first operation.
-    base: Vec<u8>,
+    disk: Disk,
     marks: Vec<Mark>,
     /// Blocks that were appended, by reference.
     contents: HashMap<Reference, Vec<u8>>,
@@ -69,17 +59,17 @@ impl Run {
         doubt: Option<Expected>,
         contents: HashMap<Reference, Vec<u8>>,
     ) -> Self {
-        let medium = SimulatedMedium::with(base.clone());
-        Self { medium, base, marks: vec![Mark { at: 0, acknowledged, doubt }], contents }
+        let disk = Disk::with_file(NAME, base);
+        Self { disk, marks: vec![Mark { at: 0, acknowledged, doubt }], contents }
     }
 
     /// A run on a new index, and its writer.
     pub(super) fn new(salt: u64) -> (Self, StoreWriter) {
-        let medium = SimulatedMedium::default();
-        let writer = StoreWriter::create_on(Arc::new(medium.clone()), None, parameters(), &options(salt)).unwrap();
-        let run = Self::on(medium.bytes(), expected(writer.head()), None, HashMap::new());
+        let disk = Disk::default();
+        let writer = create(&disk, NAME, &options(salt)).unwrap();
+        let run = Self::on(disk.bytes(NAME).unwrap(), expected(writer.head()), None, HashMap::new());
         drop(writer);
-        let writer = StoreWriter::open_on(Arc::new(run.medium.clone()), None, &options(salt)).unwrap().0;
+        let writer = open(&run.disk, NAME, &options(salt)).unwrap().0;
         (run, writer)
     }
 
@@ -88,7 +78,7 @@ impl Run {
     }
 
     fn mark(&mut self, acknowledged: Expected, doubt: Option<Expected>) {
-        self.marks.push(Mark { at: self.medium.log().len(), acknowledged, doubt });
+        self.marks.push(Mark { at: self.disk.operations(), acknowledged, doubt });
     }
 
     /// Appends blocks and returns the state that refers to them and all committed ones.
@@ -157,7 +147,7 @@ impl Run {
                 _ => {
                     drop(writer);
                     let options = options(choices.below(3) as u64 + step as u64);
-                    let (opened, report) = StoreWriter::open_on(Arc::new(self.medium.clone()), None, &options).unwrap();
+                    let (opened, report) = open(&self.disk, NAME, &options).unwrap();
                     assert!(report.clean && report.adopted.is_none() && report.discarded.is_none());
                     assert_eq!(expected(opened.head()), self.last().acknowledged);
                     writer = opened;
@@ -166,50 +156,31 @@ impl Run {
         }
     }
 
-    /// Makes media that a crash after each operation could leave, and opens them. Returns how many.
-    pub(super) fn crash_everywhere(&self, choices: &mut Choices, depth: usize) -> usize {
-        let log = self.medium.log();
-        let mut durable = self.base.clone();
-        let mut pending: Vec<&Operation> = Vec::new();
+    /// Makes states that a crash after each operation could leave, and opens them. Returns how many. `depth` 0 is a run,
+    /// 1 what came after a crash of it.
+    pub(super) fn crash_everywhere(&self, choices: &mut Choices, bits: usize, depth: usize) -> usize {
+        let mut replay = Replay::of(&self.disk);
         let mut count = 0;
-        for at in 0..=log.len() {
-            if let Some(operation) = at.checked_sub(1).map(|last| &log[last]) {
-                match operation {
-                    Operation::Sync => pending.drain(..).for_each(|operation| apply(&mut durable, operation)),
-                    other => pending.push(other),
-                }
-            }
+        loop {
             // The last mark before the operation holds while it runs, those at it after it.
-            let reached: Vec<&Mark> = self.marks.iter().filter(|mark| mark.at <= at).collect();
-            let mark = reached[reached.len() - 1];
-            let bits = pending.len().min(SUBSET_BITS);
+            let mark = self.marks.iter().rfind(|mark| mark.at <= replay.at()).unwrap();
+            let subsets = replay.subsets(bits);
             let rounds = if depth == 0 { 3 } else { 1 };
-            for subset in (0..1usize << bits).cycle().take(rounds << bits) {
+            for number in (0..subsets).cycle().take(rounds * subsets) {
                 if depth > 0 && !choices.one_in(6) {
                     continue;
                 }
-                let everything = pending.len() <= SUBSET_BITS;
-                let kept = |index: usize, choices: &mut Choices| {
-                    if everything { subset >> index & 1 == 1 } else { subset == 0 || choices.one_in(2) }
-                };
-                let mut image = durable.clone();
-                for (index, operation) in pending.iter().enumerate() {
-                    if kept(index, choices) {
-                        tear(&mut image, operation, choices);
-                    }
-                }
-                if image.len() > durable.len() && choices.one_in(4) {
-                    let length = durable.len() + choices.below(image.len() - durable.len());
-                    image.truncate(length);
-                }
-                count += 1 + self.check(image, mark, choices, depth);
+                let content = replay.crash(number, bits, choices);
+                count += 1 + self.check(content.named(NAME).unwrap().to_vec(), mark, choices, bits, depth);
+            }
+            if !replay.advance(choices) {
+                return count;
             }
         }
-        count
     }
 
-    /// Opens a medium that a crash has left.
-    fn check(&self, image: Vec<u8>, mark: &Mark, choices: &mut Choices, depth: usize) -> usize {
+    /// Opens what a crash has left.
+    fn check(&self, image: Vec<u8>, mark: &Mark, choices: &mut Choices, bits: usize, depth: usize) -> usize {
         let opened = open_source(Arc::new(MemorySource::new(image.clone().into()))).unwrap_or_else(|error| {
             panic!("commit {:?}, doubt {:?}: {error}", mark.acknowledged.0, mark.doubt.is_some())
         });
@@ -218,8 +189,7 @@ impl Run {
         self.demand_blocks(&opened.blocks, &found);
 
         let mut run = Self::on(image, mark.acknowledged.clone(), mark.doubt.clone(), self.contents.clone());
-        let options = options(choices.below(1 << 20) as u64);
-        let (mut writer, report) = StoreWriter::open_on(Arc::new(run.medium.clone()), None, &options).unwrap();
+        let (mut writer, report) = open(&run.disk, NAME, &options(choices.below(1 << 20) as u64)).unwrap();
         assert_eq!(expected(writer.head()), found, "reader and writer agree");
         let adopted = report.adopted.map_or(found.0, |adopted| adopted);
         assert_eq!(adopted, found.0);
@@ -228,7 +198,7 @@ impl Run {
         if depth == 0 && choices.one_in(3) {
             let state = run.append(&mut writer, choices).unwrap();
             run.commit(&mut writer, state, Durability::Immediate).unwrap();
-            return run.crash_everywhere(choices, 1);
+            return run.crash_everywhere(choices, bits, 1);
         }
         0
     }
@@ -251,47 +221,36 @@ impl Run {
     }
 }
 
-/// Lets a write reach the medium, sometimes only some of its sectors.
-fn tear(image: &mut Vec<u8>, operation: &Operation, choices: &mut Choices) {
-    let Operation::Write(offset, new) = operation else { return apply(image, operation) };
-    let torn = new.len() > 512 && choices.one_in(4);
-    let (first, parity) = (choices.below(new.len() / 512 + 1), choices.below(2));
-    for (sector, bytes) in new.chunks(512).enumerate() {
-        // A head page is torn once, data in any way.
-        let kept = if *offset < FIRST_BLOCK_OFFSET { (sector < first) == (parity == 0) } else { choices.one_in(2) };
-        if !torn || kept {
-            apply(image, &Operation::Write(offset + sector as u64 * 512, bytes.to_vec()));
-        }
-    }
-}
-
 #[test]
 fn after_any_crash_the_acknowledged_commit_or_the_one_in_doubt_is_there() {
-    let mut count = 0;
-    for seed in 1..=20u64 {
-        let mut choices = Choices(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15));
+    let ((states, bits), mut count) = (effort(), 0);
+    for seed in 1.. {
+        let mut choices = Choices::new(seed);
         let (mut run, writer) = Run::new(seed);
         run.go(writer, &mut choices);
-        count += run.crash_everywhere(&mut choices, 0);
+        count += run.crash_everywhere(&mut choices, bits, 0);
+        if count >= states {
+            println!("{count} states of {seed} runs of the store");
+            return;
+        }
     }
-    assert!(count > 5_000, "{count} media");
 }
 
 /// A commit that is reported as not made must not come up after a later power loss, and one in doubt must be there
 /// whole or not at all, whichever operation fails, and however much of it was done.
 #[test]
 fn failures_mean_what_they_say_even_when_a_crash_follows() {
-    let mut choices = Choices(99);
+    let mut choices = Choices::new(99);
     let (mut refused, mut doubtful) = (0, 0);
-    for fault in [Fault::Nothing, Fault::Half, Fault::All] {
+    for fault in Fault::EVERY {
         for (after, stuck) in (0..6).flat_map(|after| [(after, false), (after, true)]) {
             let (mut run, mut writer) = Run::new(5);
             let state = run.append(&mut writer, &mut choices).unwrap();
             run.commit(&mut writer, state, Durability::Immediate).unwrap();
             let state = run.append(&mut writer, &mut choices).unwrap();
-            run.medium.fail(after, fault, stuck);
+            run.disk.fail(after, fault, stuck);
             let result = run.commit(&mut writer, state.clone(), Durability::Immediate);
-            run.medium.heal();
+            run.disk.heal();
             match result {
                 Ok(()) => {}
                 Err(Error::NotCommitted { .. }) => {
@@ -312,7 +271,7 @@ fn failures_mean_what_they_say_even_when_a_crash_follows() {
                 Err(error) => panic!("{error}"),
             }
             drop(writer);
-            run.crash_everywhere(&mut choices, 0);
+            run.crash_everywhere(&mut choices, 6, 0);
         }
     }
     assert!(refused > 5 && doubtful > 5, "{refused} refused, {doubtful} in doubt");
@@ -324,18 +283,18 @@ fn failures_mean_what_they_say_even_when_a_crash_follows() {
 #[test]
 fn blocks_of_a_rolled_back_attempt_are_not_taken_for_those_of_the_commit() {
     let (run, mut writer) = Run::new(3);
-    let start = run.medium.log().len();
+    let start = run.disk.log().len();
     writer.append(BlockKind::Text, &payload(2, 0, 3_000), false).unwrap();
     writer.blocks().unwrap();
     writer.rollback().unwrap();
     let reference = writer.append(BlockKind::Text, &payload(9, 0, 3_000), false).unwrap();
     writer.blocks().unwrap();
     writer.commit(encode_state(&[reference]), Durability::Immediate).unwrap();
-    let log = run.medium.log();
+    let log = run.disk.log();
     let [first, _cut, second, commit, intent] = &log[start..start + 5] else { panic!("five operations expected") };
     let open = |operations: &[&Operation]| {
-        let mut image = run.base.clone();
-        operations.iter().for_each(|operation| apply(&mut image, operation));
+        let image = run.disk.base().after(operations);
+        let image = image.named(NAME).unwrap().to_vec();
         open_source(Arc::new(MemorySource::new(image.into()))).unwrap().head.commit.sequence
     };
     assert_eq!(open(&[first, second, commit, intent]), 2);
@@ -344,12 +303,12 @@ fn blocks_of_a_rolled_back_attempt_are_not_taken_for_those_of_the_commit() {
 
 #[test]
 fn a_creation_that_is_cut_short_leaves_no_index_or_a_whole_one() {
-    let medium = SimulatedMedium::default();
-    drop(StoreWriter::create_on(Arc::new(medium.clone()), None, parameters(), &options(1)).unwrap());
-    let log = medium.log();
+    let disk = Disk::default();
+    drop(create(&disk, NAME, &options(1)).unwrap());
+    let log: Vec<Operation> = disk.log();
     for at in 0..=log.len() {
-        let mut image = Vec::new();
-        log[..at].iter().for_each(|operation| apply(&mut image, operation));
+        let image = disk.base().after(&log[..at].iter().collect::<Vec<_>>());
+        let image = image.named(NAME).unwrap_or_default().to_vec();
         match open_source(Arc::new(MemorySource::new(image.into()))) {
             Ok(opened) => assert_eq!(opened.head.commit.sequence, 1),
             Err(Error::NotAnIndex { .. } | Error::Damaged { .. }) => assert!(at < log.len()),

@@ -1,20 +1,20 @@
 //! Damage: flipped bits, cut files, forged references. Always an error or the right answer.
 
-use super::super::{Durability, Opened, StoreWriter, open_bytes};
-use super::simulated::SimulatedMedium;
-use super::{decode_state, encode_state, options, parameters, payload};
+use super::super::simulated::Disk;
+use super::super::{Durability, Opened, open_bytes};
+use super::{create, decode_state, encode_state, open, options, payload};
 use crate::format::block::{BlockKind, Reference};
 use crate::format::limits::FIRST_BLOCK_OFFSET;
 use crate::{Error, Result};
 use proptest::prelude::*;
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 
 /// A small index of four commits.
 fn small_index() -> &'static [u8] {
     static BYTES: OnceLock<Vec<u8>> = OnceLock::new();
     BYTES.get_or_init(|| {
-        let medium = SimulatedMedium::default();
-        let mut writer = StoreWriter::create_on(Arc::new(medium.clone()), None, parameters(), &options(1)).unwrap();
+        let disk = Disk::default();
+        let mut writer = create(&disk, "a.plica", &options(1)).unwrap();
         for _ in 0..3 {
             let mut references = decode_state(&writer.head().commit.state);
             for (kind, length, compress) in
@@ -26,7 +26,7 @@ fn small_index() -> &'static [u8] {
             writer.commit(encode_state(&references), Durability::Immediate).unwrap();
         }
         drop(writer);
-        medium.bytes()
+        disk.bytes("a.plica").unwrap()
     })
 }
 
@@ -148,7 +148,6 @@ proptest! {
         let mut bytes = small_index()[..keep.min(small_index().len())].to_vec();
         bytes.append(&mut tail);
         let _ = read_all(&bytes);
-        let medium = SimulatedMedium::with(bytes);
-        let _ = StoreWriter::open_on(Arc::new(medium), None, &options(1));
+        let _ = open(&Disk::with_file("a.plica", bytes), "a.plica", &options(1));
     }
 }

@@ -4,8 +4,9 @@ mod crash;
 mod failure;
 mod file;
 mod reading;
-mod simulated;
 
+use super::simulated::Disk;
+use super::writer::RecoveryReport;
 use super::{Durability, StoreWriter, WriteOptions};
 use crate::format::block::{BlockKind, Reference};
 use crate::format::page::{MemoryScope, Parameters};
@@ -18,6 +19,16 @@ fn parameters() -> Parameters {
 /// Options under which a file comes out the same each time.
 fn options(salt: u64) -> WriteOptions {
     WriteOptions { salt: Some(salt), file_id: Some([7; 16]), timestamps: false, ..WriteOptions::default() }
+}
+
+/// Creates an index on a simulated disk.
+fn create(disk: &Disk, name: &str, options: &WriteOptions) -> crate::Result<StoreWriter> {
+    StoreWriter::create_simulated(disk, name, parameters(), options)
+}
+
+/// Opens an index on a simulated disk for writing.
+fn open(disk: &Disk, name: &str, options: &WriteOptions) -> crate::Result<(StoreWriter, RecoveryReport)> {
+    StoreWriter::open_simulated(disk, name, options)
 }
 
 /// A payload that says which block of which commit it is, `length` bytes long.

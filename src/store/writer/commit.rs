@@ -219,7 +219,7 @@ impl StoreWriter {
     /// Lets the map reach the end of the last synced commit; in vain, blocks are read by position.
     pub(super) fn extend_map(&mut self) {
         if !self.view.source().spans(self.synced.end) {
-            let source = super::reading_source(&self.medium, self.locked.as_ref());
+            let source = super::reading_source(&self.medium, &self.place);
             self.view = self.view.with_end(self.written, Some(source));
         }
         let _ = self.view.source().prove(self.synced.end);

@@ -5,11 +5,13 @@
 //! that is not committed is cut off again by [`StoreWriter::rollback`], by dropping the writer, or by the next one.
 //!
 //! * `append.rs`: blocks and the buffer; `commit.rs`: the protocol and its failures; `recovery.rs`: what opening
-//!   does; `lock.rs`: one writer at a time; `replace.rs`: a new file in the place of this one.
+//!   does; `lock.rs`: one writer at a time; `place.rs`: the file's name; `replace.rs`: a new file in the place of this
+//!   one.
 
 mod append;
 mod commit;
 mod lock;
+mod place;
 mod recovery;
 mod replace;
 
@@ -17,9 +19,12 @@ use super::blocks::Blocks;
 use super::codec::PayloadCompressor;
 use super::head::Head;
 use super::map::MapSource;
+#[cfg(any(test, feature = "simulation"))]
+use super::simulated::Disk;
 use super::source::{Medium, Source};
 use crate::{Error, Result};
 use lock::LockedFile;
+use place::Place;
 use plica_format::block::{FileId, Reference};
 use plica_format::commit::CoverChecksum;
 use plica_format::page::{FilePage, Parameters};
@@ -67,8 +72,8 @@ pub(crate) enum Durability {
 pub(crate) struct StoreWriter {
     /// The file.
     medium: Arc<dyn Medium>,
-    /// The file's name and lock, where the medium is a file. Blocks that were handed out do not hold the lock.
-    locked: Option<LockedFile>,
+    /// The file's name and lock. Blocks that were handed out do not hold the lock.
+    place: Place,
     /// Page 0.
     page: FilePage,
     /// The process that opened the writer.
@@ -124,7 +129,7 @@ impl StoreWriter {
     pub(crate) fn create(path: &Path, parameters: Parameters, options: &WriteOptions) -> Result<Self> {
         let locked = LockedFile::create(path)?;
         let path = locked.path.clone();
-        let made = Self::create_on(locked.medium(), Some(locked), parameters, options);
+        let made = Self::create_on(Place::File(locked), parameters, options);
         made.inspect_err(|_| {
             let _ = std::fs::remove_file(&path);
         })
@@ -138,7 +143,24 @@ impl StoreWriter {
     /// [`open_read`](super::open_read) otherwise.
     pub(crate) fn open(path: &Path, options: &WriteOptions) -> Result<(Self, RecoveryReport)> {
         let locked = LockedFile::open(path, options.busy_timeout)?;
-        Self::open_on(locked.medium(), Some(locked), options)
+        Self::open_on(Place::File(locked), options)
+    }
+
+    /// Creates an index on a simulated disk.
+    #[cfg(any(test, feature = "simulation"))]
+    pub(crate) fn create_simulated(
+        disk: &Disk,
+        name: &str,
+        parameters: Parameters,
+        options: &WriteOptions,
+    ) -> Result<Self> {
+        Self::create_on(Place::Simulated(disk.create(name)?), parameters, options)
+    }
+
+    /// Opens an index on a simulated disk for writing.
+    #[cfg(any(test, feature = "simulation"))]
+    pub(crate) fn open_simulated(disk: &Disk, name: &str, options: &WriteOptions) -> Result<(Self, RecoveryReport)> {
+        Self::open_on(Place::Simulated(disk.open(name)?), options)
     }
 
     /// The last commit of this writer, synced or deferred.
@@ -151,16 +173,19 @@ impl StoreWriter {
         self.written + self.buffer.len() as u64
     }
 
-    /// The file's name with links resolved; None over another medium.
-    pub(crate) fn path(&self) -> Option<&Path> {
-        self.locked.as_ref().map(|locked| locked.path.as_path())
+    /// The file's name with links resolved.
+    pub(crate) fn path(&self) -> &Path {
+        self.place.path()
     }
 
-    /// Refuses work after a failure that poisoned the writer, and in a forked process.
-    fn demand_usable(&self) -> Result<()> {
-        if let Some(reason) = self.unusable {
-            return Err(Error::Unusable { reason });
-        }
+    /// Refuses work after a failure that poisoned the writer: what it holds may not be what the file holds.
+    pub(crate) fn demand_sane(&self) -> Result<()> {
+        self.unusable.map_or(Ok(()), |reason| Err(Error::Unusable { reason }))
+    }
+
+    /// As [`StoreWriter::demand_sane`], and refuses work in a forked process.
+    pub(crate) fn demand_usable(&self) -> Result<()> {
+        self.demand_sane()?;
         if std::process::id() != self.process {
             return Err(Error::Unusable {
                 reason: "the process was forked; the writer belongs to the parent. Open the index in the child after the parent has closed it",
@@ -171,7 +196,7 @@ impl StoreWriter {
 
     /// An error of the system while doing `action` on the file.
     fn io(&self, action: &'static str) -> impl FnOnce(io::Error) -> Error {
-        Error::io(action, self.path())
+        Error::io(action, Some(self.path()))
     }
 }
 
@@ -195,9 +220,9 @@ struct WriterSource {
 }
 
 /// The source that a writer's blocks are read from.
-fn reading_source(medium: &Arc<dyn Medium>, locked: Option<&LockedFile>) -> Arc<dyn Source> {
-    match locked.map(|locked| MapSource::new(locked.file.clone())) {
-        Some(Ok(map)) => Arc::new(WriterSource { map, medium: medium.clone() }),
+fn reading_source(medium: &Arc<dyn Medium>, place: &Place) -> Arc<dyn Source> {
+    match place.map() {
+        Some(map) => Arc::new(WriterSource { map, medium: medium.clone() }),
         _ => medium.clone(),
     }
 }

@@ -9,8 +9,7 @@
 
 use super::append::NewBlock;
 use super::commit::{slot_of, slot_offset, unix_time};
-use super::lock::LockedFile;
-use super::{StoreWriter, WriteOptions, reading_source};
+use super::{Place, StoreWriter, WriteOptions, reading_source};
 use crate::store::blocks::Blocks;
 use crate::store::codec::PayloadCompressor;
 use crate::store::head::{Head, HeadPages, WriterPresence, choose_head, read_head_pages};
@@ -41,15 +40,14 @@ pub(crate) struct RecoveryReport {
 }
 
 impl StoreWriter {
-    /// Makes a new index on an empty medium.
+    /// Makes a new index in an empty file.
     pub(in crate::store) fn create_on(
-        medium: Arc<dyn Medium>,
-        locked: Option<LockedFile>,
+        place: Place,
         parameters: Parameters,
         options: &WriteOptions,
     ) -> Result<Self> {
-        let path = locked.as_ref().map(|locked| locked.path.clone());
-        let io = |action| Error::io(action, path.as_deref());
+        let medium = place.medium();
+        let io = |action| Error::io(action, Some(place.path()));
         let file_id = match options.file_id {
             Some(file_id) => file_id,
             None => random_file_id()?,
@@ -88,26 +86,23 @@ impl StoreWriter {
         medium.sync_data().map_err(io("sync"))?;
         medium.write_at(&page.encode(), 0).map_err(io("write to"))?;
         medium.sync_data().map_err(io("sync"))?;
-        if let Some(locked) = &locked {
-            locked.sync_directory()?;
-        }
-        Ok(Self::assemble(medium, locked, page, head, salt, [0, 0], options))
+        place.sync_directory()?;
+        Ok(Self::assemble(place, page, head, salt, [0, 0], options))
     }
 
-    /// Opens the index on a medium that no other writer has.
+    /// Opens the index in a file that no other writer has.
     ///
     /// # Errors
     ///
     /// See [`StoreWriter::open`].
     pub(in crate::store) fn open_on(
-        medium: Arc<dyn Medium>,
-        locked: Option<LockedFile>,
+        place: Place,
         options: &WriteOptions,
     ) -> Result<(Self, RecoveryReport)> {
-        let path = locked.as_ref().map(|locked| locked.path.clone());
-        let io = |action| Error::io(action, path.as_deref());
+        let medium = place.medium();
+        let io = |action| Error::io(action, Some(place.path()));
         let source: Arc<dyn Source> = medium.clone();
-        let pages = read_head_pages(&*source, path.as_deref())?;
+        let pages = read_head_pages(&*source, Some(place.path()))?;
         let chosen = choose_head(&source, &pages, || WriterPresence::None)?;
         let head = chosen.head;
         if let Some(what) = head.commit.unknown_writer_features() {
@@ -131,24 +126,24 @@ impl StoreWriter {
             cut_bytes,
         };
         let salt = session_salt(options)?;
-        Ok((Self::assemble(medium, locked, pages.page, head, salt, older, options), report))
+        Ok((Self::assemble(place, pages.page, head, salt, older, options), report))
     }
 
     /// A writer at `head`.
     pub(super) fn assemble(
-        medium: Arc<dyn Medium>,
-        locked: Option<LockedFile>,
+        place: Place,
         page: FilePage,
         head: Head,
         salt: u64,
         older: [usize; 2],
         options: &WriteOptions,
     ) -> Self {
-        let view = Blocks::new(reading_source(&medium, locked.as_ref()), page.file_id, head.end);
+        let medium = place.medium();
+        let view = Blocks::new(reading_source(&medium, &place), page.file_id, head.end);
         let mut writer = Self {
             view,
             medium,
-            locked,
+            place,
             page,
             process: std::process::id(),
             salt,

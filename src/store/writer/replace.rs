@@ -6,25 +6,20 @@
 //! that the old file is whole, after it the new one. A name that is a link stays a link: what it leads to is replaced.
 
 use super::commit::{slot_of, slot_offset};
-use super::lock::{LockedFile, parent};
 use super::{StoreWriter, WriteOptions};
 use crate::store::head::Head;
-use crate::store::open::is_same_file;
 use crate::{Error, Result};
 use plica_format::block::{BlockKind, FileId, Reference};
 use plica_format::commit::{Commit, CoverChecksum};
 use plica_format::limits::{COMMIT_STATE_BYTES, FIRST_BLOCK_OFFSET};
 use plica_format::page::{SLOT_PAGES, SlotState};
-use std::fs::File;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 /// A file that is being written to take another's place. Dropped before that, it is removed.
 pub(crate) struct Replacement {
     /// The new file.
     store: StoreWriter,
-    /// Its own name.
-    path: PathBuf,
     /// Whether it has the old file's name by now.
     is_placed: bool,
 }
@@ -36,18 +31,6 @@ fn salt_of(file_id: &FileId, epoch: u32) -> u64 {
     hasher.update(&epoch.to_le_bytes());
     let [a, b, c, d, e, f, g, h, ..] = *hasher.finalize().as_bytes();
     u64::from_le_bytes([a, b, c, d, e, f, g, h])
-}
-
-/// Bytes that can be written to the file system of a directory; `None` where that is not told.
-#[cfg(unix)]
-fn free_bytes(directory: &Path) -> Option<u64> {
-    let told = rustix::fs::statvfs(directory).ok()?;
-    Some(told.f_bavail.saturating_mul(told.f_frsize))
-}
-
-#[cfg(not(unix))]
-fn free_bytes(_: &Path) -> Option<u64> {
-    None
 }
 
 /// Refuses where fewer bytes are free than a new file can take.
@@ -62,11 +45,6 @@ fn demand_space(path: &Path, needed: u64, free: u64) -> Result<()> {
 }
 
 impl StoreWriter {
-    /// The lock and the name that a replacement needs.
-    fn file(&self) -> Result<&LockedFile> {
-        self.locked.as_ref().ok_or_else(|| Error::invalid("only an index in a file can be replaced"))
-    }
-
     /// Refuses where a file of up to `most` bytes cannot be written beside this one. If it is close, `exact` says how many
     /// there will be, which may take long.
     ///
@@ -74,9 +52,8 @@ impl StoreWriter {
     ///
     /// [`Error::Io`] of the kind `StorageFull`.
     pub(crate) fn demand_space_beside(&self, most: u64, exact: impl FnOnce() -> Result<u64>) -> Result<()> {
-        let path = &self.file()?.path;
-        let Some(free) = free_bytes(parent(path)) else { return Ok(()) };
-        if free >= most { Ok(()) } else { demand_space(path, exact()?, free) }
+        let Some(free) = self.place.free_bytes() else { return Ok(()) };
+        if free >= most { Ok(()) } else { demand_space(self.path(), exact()?, free) }
     }
 
     /// Begins a file that is to take the place of this one, which must have no changes.
@@ -86,16 +63,14 @@ impl StoreWriter {
     /// [`Error::Io`], [`Error::Locked`] where another process writes such a file.
     pub(crate) fn begin_replacement(&self) -> Result<Replacement> {
         self.demand_usable()?;
-        let old = self.file()?;
-        let old_name = old.path.file_name().unwrap_or_default();
+        let old_name = self.path().file_name().unwrap_or_default();
         let mut name = std::ffi::OsString::from(".");
         match old_name.len() <= NAME_BYTES {
             true => name.push(old_name),
             false => name.push(blake3::hash(old_name.as_encoded_bytes()).to_hex().as_str()),
         }
         name.push(".vacuum");
-        let path = parent(&old.path).join(name);
-        let locked = LockedFile::create_beside(path.clone())?;
+        let place = self.place.create_beside(&name)?;
         let before = &self.synced.commit;
         let epoch = before.epoch.checked_add(1).ok_or(Error::Limit {
             what: "the number of vacuums",
@@ -120,9 +95,8 @@ impl StoreWriter {
         let reference = Reference { offset: FIRST_BLOCK_OFFSET, stored_bytes: 0, kind: BlockKind::Commit, checksum: 0 };
         let head = Head { commit, reference, end: FIRST_BLOCK_OFFSET };
         let options = WriteOptions { timestamps: false, ..WriteOptions::default() };
-        let medium = locked.medium();
-        let store = StoreWriter::assemble(medium, Some(locked), self.page, head, salt, [0, 0], &options);
-        Ok(Replacement { store, path, is_placed: false })
+        let store = StoreWriter::assemble(place, self.page, head, salt, [0, 0], &options);
+        Ok(Replacement { store, is_placed: false })
     }
 }
 
@@ -144,21 +118,7 @@ impl Replacement {
     /// files has the name, whole.
     pub(crate) fn finish(mut self, old: &mut StoreWriter, state: Vec<u8>) -> Result<u64> {
         let end = self.write_head(state)?;
-        let target = old.file()?;
-        let file = &self.store.file()?.file;
-        keep_owner_and_mode(&target.file, file).map_err(Error::io("set owner and mode of", Some(&self.path)))?;
-        file.sync_all().map_err(self.store.io("sync"))?;
-        // A file that was deleted meanwhile must not come back.
-        std::fs::symlink_metadata(&target.path).map_err(Error::io("find again", Some(&target.path)))?;
-        if !is_same_file(&target.file, &target.path)? {
-            return Err(Error::invalid(format!(
-                "another file has come in the place of {}; nothing was changed, run it again",
-                target.path.display()
-            )));
-        }
-        std::fs::rename(&self.path, &target.path).map_err(Error::io("rename", Some(&self.path)))?;
-        self.is_placed = true;
-        target.sync_directory()?;
+        self.store.place.take_over(&old.place, &mut self.is_placed)?;
         // Where it cannot be told, readers notice by the name.
         let _ = old.mark_superseded();
         Ok(end)
@@ -203,28 +163,9 @@ impl Drop for Replacement {
     fn drop(&mut self) {
         if !self.is_placed && self.store.process == std::process::id() {
             // The lock is still held, so the name is this file's.
-            let _ = std::fs::remove_file(&self.path);
+            self.store.place.remove();
         }
     }
-}
-
-/// Gives `new` the owner, group and mode of `old`.
-#[cfg(unix)]
-fn keep_owner_and_mode(old: &File, new: &File) -> io::Result<()> {
-    use std::os::unix::fs::{MetadataExt, fchown};
-    let (kept, made) = (old.metadata()?, new.metadata()?);
-    let differing = |kept: u32, made: u32| (kept != made).then_some(kept);
-    let (owner, group) = (differing(kept.uid(), made.uid()), differing(kept.gid(), made.gid()));
-    if owner.is_some() || group.is_some() {
-        fchown(new, owner, group)?;
-    }
-    new.set_permissions(kept.permissions())
-}
-
-/// Elsewhere the directory decides.
-#[cfg(not(unix))]
-fn keep_owner_and_mode(_: &File, _: &File) -> io::Result<()> {
-    Ok(())
 }
 
 #[cfg(test)]
@@ -239,11 +180,6 @@ mod tests {
         assert!(matches!(&error, Error::Io { source, .. } if source.kind() == io::ErrorKind::StorageFull));
         let text = error.to_string();
         assert!(text.contains("book.plica") && text.contains("1001") && text.contains("1000"), "{text}");
-    }
-
-    #[test]
-    fn free_space_is_told_where_there_is_a_call_for_it() {
-        assert!(!cfg!(unix) || free_bytes(&std::env::temp_dir()).is_some_and(|free| free > 0));
     }
 
     #[test]
