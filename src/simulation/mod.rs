@@ -16,7 +16,7 @@ mod tests;
 
 pub(crate) use crate::store::simulated::{Choices, Content, Disk, Fault, Replay};
 pub(crate) use plan::{Plan, Step};
-pub(crate) use run::Run;
+pub(crate) use run::{Run, Trouble};
 
 /// Subsets of unsynced writes that are tried after each operation of a fuzzed plan: all of so many bits.
 const FUZZED_BITS: usize = 2;
@@ -40,5 +40,5 @@ pub fn fuzz_history(bytes: &[u8]) {
     run.crash_some(&mut choices, FUZZED_BITS, 12);
     let fault = Fault::EVERY[choices.below(Fault::EVERY.len())];
     let (after, stuck) = (choices.below(run.disk().calls()), choices.one_in(2));
-    Run::new(&plan).fail(&plan.steps, after, fault, stuck);
+    Run::new(&plan).fail(&plan.steps, Trouble::Call { after, fault, stuck });
 }

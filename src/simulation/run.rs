@@ -20,6 +20,22 @@ struct Mark {
     doubt: Vec<Rc<Model>>,
 }
 
+/// What is wrong with a disk.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Trouble {
+    /// The call after `after` more ones fails; with `stuck` all later ones, too.
+    Call { after: usize, fault: Fault, stuck: bool },
+    /// There is room for so many bytes in all.
+    Full { bytes: u64 },
+}
+
+/// Shows what is done where a test fails; a fuzzer has the input.
+fn tell(what: &str) {
+    if cfg!(test) {
+        println!("{what}");
+    }
+}
+
 /// An index on a disk, its writer, and what must be in it.
 #[derive(Debug)]
 pub(crate) struct Run {
@@ -41,7 +57,11 @@ impl Run {
         let disk = Disk::default();
         let options = Options::new().fanout(plan.fanout).memory(plan.memory).timestamps(false).file_id([7; 16]);
         drop(Writer::create_simulated(&disk, NAME, &options).unwrap());
-        Self::on(disk.now(), options, Mark { at: 0, acknowledged: Rc::new(Model { sequence: 1, ..Model::default() }), doubt: Vec::new() })
+        Self::on(
+            disk.now(),
+            options,
+            Mark { at: 0, acknowledged: Rc::new(Model { sequence: 1, ..Model::default() }), doubt: Vec::new() },
+        )
     }
 
     /// A run that begins with what a disk holds.
@@ -143,8 +163,7 @@ impl Run {
                 let id = id(document);
                 self.writer()?.publish(&id)?;
                 let is_replaced = self.replacing.remove(&id);
-                let documents =
-                    if is_replaced { &mut self.working.replacements } else { &mut self.working.staged };
+                let documents = if is_replaced { &mut self.working.replacements } else { &mut self.working.staged };
                 if let Some(published) = documents.remove(&id) {
                     self.working.live.insert(id, published);
                 }
@@ -278,27 +297,29 @@ impl Run {
         assert_eq!(found, self.last().acknowledged);
     }
 
-    /// Carries out `steps` with a failure of the call after `after` more ones, then heals the disk and goes on. What a
-    /// reader finds must be right at every moment, and at the end all must work again.
-    pub(crate) fn fail(mut self, steps: &[Step], after: usize, fault: Fault, stuck: bool) {
-        // Shown where it fails.
-        println!("{fault:?} at call {after}, for ever: {stuck}");
-        self.disk.fail(after, fault, stuck);
+    /// Carries out `steps` on a disk in trouble until they fail, then heals it and goes on. What a reader finds must be
+    /// right at every moment, and at the end all must work again.
+    pub(crate) fn fail(mut self, steps: &[Step], trouble: Trouble) {
+        tell(&format!("{trouble:?}"));
+        match trouble {
+            Trouble::Call { after, fault, stuck } => self.disk.fail(after, fault, stuck),
+            Trouble::Full { bytes } => self.disk.set_capacity(Some(bytes)),
+        }
         let mut steps = steps.iter();
         for step in steps.by_ref() {
             let result = self.step(step);
             if let Err(error) = &result {
-                println!("{step:?}: {error}");
+                tell(&format!("{step:?}: {error}"));
             }
             self.found();
             let Err(error) = result else { continue };
             let is_expected = match &error {
                 Error::Io { .. } | Error::NotCommitted { .. } | Error::InDoubt { .. } | Error::Unusable { .. } => true,
                 // Where pages were lost and are seen as they were before, what the writer has just written is not there.
-                error => error.is_damage() && matches!(fault, Fault::LostPages { .. }),
+                error => error.is_damage() && matches!(trouble, Trouble::Call { fault: Fault::LostPages { .. }, .. }),
             };
-            assert!(is_expected, "{step:?}, {fault:?} after {after}: {error}");
-            if !stuck {
+            assert!(is_expected, "{step:?}, {trouble:?}: {error}");
+            if matches!(trouble, Trouble::Call { stuck: false, .. }) {
                 break;
             }
             if matches!(step, Step::Remove { .. } | Step::Replace { .. } | Step::Publish { .. }) {
@@ -311,9 +332,10 @@ impl Run {
             }
         }
         self.disk.heal();
+        self.disk.set_capacity(None);
         self.recover();
         for step in steps {
-            self.step(step).unwrap_or_else(|error| panic!("{step:?} after {fault:?} at {after}: {error}"));
+            self.step(step).unwrap_or_else(|error| panic!("{step:?} after {trouble:?}: {error}"));
         }
         self.finish();
     }

@@ -1,6 +1,6 @@
 //! A call to the system that fails, at any point and in any way: no panic, and nothing lost that was acknowledged.
 
-use super::super::{Fault, Run};
+use super::super::{Fault, Run, Trouble};
 use super::{effort, plan};
 
 /// Every call of a run (or every so many) fails in every way, once and for ever.
@@ -18,11 +18,29 @@ fn whichever_call_fails_nothing_that_was_acknowledged_is_lost() {
             for stuck in [false, true] {
                 // A slice takes each way somewhere, the whole run each way everywhere.
                 if stride == 1 || (number + way) % 4 == 0 {
-                    Run::new(&plan).fail(&plan.steps, after, fault, stuck);
+                    Run::new(&plan).fail(&plan.steps, Trouble::Call { after, fault, stuck });
                     count += 1;
                 }
             }
         }
     }
     println!("{count} failures at {calls} calls of {} steps", plan.steps.len());
+}
+
+/// A disk that is full, at any length of its files: what fails is refused, and goes on when there is room.
+#[test]
+fn a_full_disk_refuses_and_goes_on_when_there_is_room() {
+    let (steps, stride) = (effort("PLICA_FAULT_STEPS", 60), effort("PLICA_FULL_STRIDE", 1_501));
+    let plan = plan(4, steps);
+    let mut run = Run::new(&plan);
+    let least = run.disk().now().files.iter().map(Vec::len).sum::<usize>();
+    plan.steps.iter().for_each(|step| run.step(step).unwrap());
+    run.finish();
+    let most = run.disk().now().files.iter().map(Vec::len).sum::<usize>();
+    let mut count = 0;
+    for bytes in (least..most).step_by(stride) {
+        Run::new(&plan).fail(&plan.steps, Trouble::Full { bytes: bytes as u64 });
+        count += 1;
+    }
+    assert!(count > 5, "{count} sizes from {least} to {most} bytes");
 }

@@ -72,7 +72,10 @@ impl Replay {
             }
             Operation::Sync { file } => self.sync(file, choices),
             Operation::LostSync { file } => {
-                self.pending.iter_mut().filter(|pending| is_of(&pending.operation, file)).for_each(|p| p.is_lost = true);
+                self.pending
+                    .iter_mut()
+                    .filter(|pending| is_of(&pending.operation, file))
+                    .for_each(|p| p.is_lost = true);
             }
             Operation::Create { file, .. } => {
                 self.durable.files.resize(self.durable.files.len().max(file + 1), Vec::new());

@@ -41,11 +41,7 @@ pub(crate) struct RecoveryReport {
 
 impl StoreWriter {
     /// Makes a new index in an empty file.
-    pub(in crate::store) fn create_on(
-        place: Place,
-        parameters: Parameters,
-        options: &WriteOptions,
-    ) -> Result<Self> {
+    pub(in crate::store) fn create_on(place: Place, parameters: Parameters, options: &WriteOptions) -> Result<Self> {
         let medium = place.medium();
         let io = |action| Error::io(action, Some(place.path()));
         let file_id = match options.file_id {
@@ -95,10 +91,7 @@ impl StoreWriter {
     /// # Errors
     ///
     /// See [`StoreWriter::open`].
-    pub(in crate::store) fn open_on(
-        place: Place,
-        options: &WriteOptions,
-    ) -> Result<(Self, RecoveryReport)> {
+    pub(in crate::store) fn open_on(place: Place, options: &WriteOptions) -> Result<(Self, RecoveryReport)> {
         let medium = place.medium();
         let io = |action| Error::io(action, Some(place.path()));
         let source: Arc<dyn Source> = medium.clone();
