@@ -1,5 +1,6 @@
 //! The index: transactions, documents, the entity memory, segments and their merging, and reading it all back.
 
+mod backup;
 mod budget;
 mod check;
 mod check_postings;

@@ -28,4 +28,4 @@ pub(crate) use codec::{Compression, TRAINED_BYTES, TRAINED_BYTES_MOST, train};
 pub(crate) use head::Head;
 pub use open::SourceKind;
 pub(crate) use open::{Opened, ReadOptions, Refresh, open_bytes, open_read};
-pub(crate) use writer::{Durability, StoreWriter, WriteOptions};
+pub(crate) use writer::{Durability, StoreWriter, WriteOptions, copy};

@@ -2,7 +2,7 @@
 
 use crate::outline_arguments;
 use crate::record_arguments::{Hop, Record, Records};
-use crate::removal_arguments::{Remove, Vacuum};
+use crate::removal_arguments::{Backup, Remove, Vacuum};
 use crate::values::{
     ChunksArgument, MemoryArgument, ModelArgument, StatisticsArgument, TreePath, key_value, not_negative, pool, share,
     tree_path, weights,
@@ -46,6 +46,7 @@ pub enum Command {
     Append(Append),
     Remove(Remove),
     Vacuum(Vacuum),
+    Backup(Backup),
     Search(Search),
     Tree(Tree),
     Compile(outline_arguments::Compile),

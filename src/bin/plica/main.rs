@@ -5,6 +5,7 @@
 
 mod arguments;
 mod ask;
+mod backup;
 mod build;
 mod check;
 mod compile;
@@ -59,6 +60,7 @@ fn run(command: &Command) -> Outcome {
         Command::Append(arguments) => build::append(arguments),
         Command::Remove(arguments) => remove::remove(arguments),
         Command::Vacuum(arguments) => vacuum::vacuum(arguments),
+        Command::Backup(arguments) => backup::backup(arguments),
         Command::Search(arguments) => search::search(arguments),
         Command::Tree(arguments) => show::tree(arguments),
         Command::Compile(arguments) => compile::compile(arguments),

@@ -1,4 +1,4 @@
-//! The arguments of `plica remove` and `plica vacuum`.
+//! The arguments of `plica remove`, `plica vacuum` and `plica backup`.
 
 use clap::Args;
 use std::path::PathBuf;
@@ -39,6 +39,31 @@ pub struct Vacuum {
     /// The index file
     pub index: PathBuf,
     /// Print {"before_bytes":n,"after_bytes":n,"epoch":n}
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Copy an index, whatever a writer does meanwhile.
+///
+/// The copy holds the newest commit (or that of --at) and all before it; every block is read back and compared with its
+/// checksum. It is the same index at an earlier moment, and has its id; with --new-id it is an index of its own.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  plica backup library.plica /backup/library-monday.plica")]
+pub struct Backup {
+    /// The index file
+    pub index: PathBuf,
+    /// The new file, which must not exist
+    pub copy: PathBuf,
+    /// Give the copy an id of its own, so that it can be written to beside the index; it is then written as by a vacuum,
+    /// without earlier commits
+    #[arg(long)]
+    pub new_id: bool,
+    /// Copy this commit
+    #[arg(long, value_name = "COMMIT")]
+    pub at: Option<u64>,
+    /// Print {"commit":n,"bytes":n}
     #[arg(long)]
     pub json: bool,
 }

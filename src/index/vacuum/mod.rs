@@ -137,7 +137,7 @@ impl Writer {
         let mut replacement = self.store.begin_replacement()?;
         let epoch = replacement.store().head().commit.epoch;
         let view = View::over(&self.dictionary, &self.state, self.parameters.fanout);
-        let state = write(view, self.parameters.fanout, replacement.store(), limits)?;
+        let state = write_content(view, self.parameters.fanout, replacement.store(), limits)?;
         limits.check()?;
         let after_bytes = replacement.finish(&mut self.store, state)?;
         Ok(VacuumReport { before_bytes, after_bytes, epoch })
@@ -151,7 +151,7 @@ fn room_for(path: &Path) -> Result<u64> {
 }
 
 /// Writes all that `view` holds to `new`, and gives the state to publish.
-fn write(view: View<'_>, fanout: u8, new: &mut StoreWriter, limits: &Limits) -> Result<Vec<u8>> {
+pub(super) fn write_content(view: View<'_>, fanout: u8, new: &mut StoreWriter, limits: &Limits) -> Result<Vec<u8>> {
     let ids = Ids::gather(view, limits)?;
     let start = new.end();
     let dictionary = texts::prepare(view, &ids, new, limits)?;

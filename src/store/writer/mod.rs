@@ -6,10 +6,11 @@
 //!
 //! * `append.rs`: blocks and the buffer; `commit.rs`: the protocol and its failures; `recovery.rs`: what opening
 //!   does; `lock.rs`: one writer at a time; `place.rs`: the file's name; `replace.rs`: a new file in the place of this
-//!   one.
+//!   one; `copy.rs`: a copy of what a reader sees.
 
 mod append;
 mod commit;
+mod copy;
 mod lock;
 mod place;
 mod recovery;
@@ -23,6 +24,7 @@ use super::map::MapSource;
 use super::simulated::Disk;
 use super::source::{Medium, Source};
 use crate::{Error, Result};
+pub(crate) use copy::copy;
 use lock::LockedFile;
 use place::Place;
 use plica_format::block::{FileId, Reference};
@@ -176,6 +178,12 @@ impl StoreWriter {
     /// The file's name with links resolved.
     pub(crate) fn path(&self) -> &Path {
         self.place.path()
+    }
+
+    /// Closes a writer whose file is not to stay.
+    pub(crate) fn discard(self) {
+        // The lock is still held, so the name is this file's.
+        self.place.remove();
     }
 
     /// Refuses work after a failure that poisoned the writer: what it holds may not be what the file holds.

@@ -74,14 +74,7 @@ impl StoreWriter {
         let head = Head { commit, reference, end: reference.end() };
 
         medium.write_at(&bytes, FIRST_BLOCK_OFFSET).map_err(io("write to"))?;
-        for index in 0..SLOT_PAGES.len() {
-            let slot = slot_of(&head, index, SlotState::Valid);
-            medium.write_at(&slot.encode(), slot_offset(index)).map_err(io("write to"))?;
-        }
-        // Page 0 comes when all else is there: without it the file is no index.
-        medium.sync_data().map_err(io("sync"))?;
-        medium.write_at(&page.encode(), 0).map_err(io("write to"))?;
-        medium.sync_data().map_err(io("sync"))?;
+        write_head(&*medium, &page, &head).map_err(io("write the head of"))?;
         place.sync_directory()?;
         Ok(Self::assemble(place, page, head, salt, [0, 0], options))
     }
@@ -158,6 +151,17 @@ impl StoreWriter {
         writer.extend_map();
         writer
     }
+}
+
+/// Writes the head of a new file whose blocks are written: all slots name `head`. Page 0 comes when all else is on the
+/// medium: without it the file is no index.
+pub(super) fn write_head(medium: &dyn Medium, page: &FilePage, head: &Head) -> io::Result<()> {
+    for index in 0..SLOT_PAGES.len() {
+        medium.write_at(&slot_of(head, index, SlotState::Valid).encode(), slot_offset(index))?;
+    }
+    medium.sync_data()?;
+    medium.write_at(&page.encode(), 0)?;
+    medium.sync_data()
 }
 
 /// Which slot of each pair names the older commit.

@@ -5,14 +5,12 @@
 //! depend on nothing but what is appended. Only when all of it is on the medium it takes the old one's name, in one step; before
 //! that the old file is whole, after it the new one. A name that is a link stays a link: what it leads to is replaced.
 
-use super::commit::{slot_of, slot_offset};
 use super::{StoreWriter, WriteOptions};
 use crate::store::head::Head;
 use crate::{Error, Result};
 use plica_format::block::{BlockKind, FileId, Reference};
 use plica_format::commit::{Commit, CoverChecksum};
 use plica_format::limits::{COMMIT_STATE_BYTES, FIRST_BLOCK_OFFSET};
-use plica_format::page::{SLOT_PAGES, SlotState};
 use std::io;
 use std::path::Path;
 
@@ -143,14 +141,7 @@ impl Replacement {
         let reference = store.append_block(BlockKind::Commit, &commit.encode(), false)?;
         store.flush()?;
         let head = Head { commit, reference, end: reference.end() };
-        for index in 0..SLOT_PAGES.len() {
-            let slot = slot_of(&head, index, SlotState::Valid);
-            store.medium.write_at(&slot.encode(), slot_offset(index)).map_err(store.io("write to"))?;
-        }
-        // As at creation: without page 0 the file is no index.
-        store.medium.sync_data().map_err(store.io("sync"))?;
-        store.medium.write_at(&store.page.encode(), 0).map_err(store.io("write to"))?;
-        store.medium.sync_data().map_err(store.io("sync"))?;
+        super::recovery::write_head(&*store.medium, &store.page, &head).map_err(store.io("write the head of"))?;
         let end = head.end;
         store.synced = head.clone();
         store.head = head;
