@@ -16,7 +16,7 @@ mod tests;
 
 pub(crate) use crate::store::simulated::{Choices, Content, Disk, Fault, Replay};
 pub(crate) use plan::{Plan, Step};
-pub(crate) use run::{Run, Trouble};
+pub(crate) use run::{NAME, Run, Trouble};
 
 /// Subsets of unsynced writes that are tried after each operation of a fuzzed plan: all of so many bits.
 const FUZZED_BITS: usize = 2;
@@ -38,7 +38,12 @@ pub fn fuzz_history(bytes: &[u8]) {
     }
     run.finish();
     run.crash_some(&mut choices, FUZZED_BITS, 12);
-    let fault = Fault::EVERY[choices.below(Fault::EVERY.len())];
-    let (after, stuck) = (choices.below(run.disk().calls()), choices.one_in(2));
-    Run::new(&plan).fail(&plan.steps, Trouble::Call { after, fault, stuck });
+    let trouble = match choices.below(Fault::EVERY.len() + 1).checked_sub(1) {
+        Some(way) => {
+            let (after, stuck) = (choices.below(run.disk().calls()), choices.one_in(2));
+            Trouble::Call { after, fault: Fault::EVERY[way], stuck }
+        }
+        None => Trouble::Full { bytes: choices.below(run.disk().bytes(NAME).map_or(0, |bytes| bytes.len())) as u64 },
+    };
+    Run::new(&plan).fail(&plan.steps, trouble);
 }

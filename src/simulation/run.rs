@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// The name of the index.
-const NAME: &str = "a.plica";
+pub(crate) const NAME: &str = "a.plica";
 
 /// What may be found from an operation on.
 #[derive(Debug, Clone)]

@@ -122,6 +122,7 @@ impl Disk {
     }
 
     /// A disk with one file.
+    #[cfg(test)]
     pub(crate) fn with_file(name: &str, bytes: Vec<u8>) -> Self {
         Self::with(Content { files: vec![bytes], names: [(name.to_owned(), 0)].into() })
     }
