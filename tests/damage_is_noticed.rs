@@ -14,44 +14,146 @@ fn sound() -> Vec<u8> {
     golden("v1.plica")
 }
 
-/// All answers, or `None` where any of them is an error.
-fn answers(bytes: Vec<u8>) -> Option<String> {
-    let index = Index::from_bytes(bytes).ok()?;
-    let snapshot = index.snapshot();
-    // The check reads all that the answers are built from; where it is content, they must be right.
-    let report = snapshot.check(&Limits::default()).ok()?;
-    report.findings.is_empty().then(|| match snapshot.has_outline("letters") {
-        Ok(true) => everything_compiled(&snapshot) + &navigations(&snapshot),
-        _ => everything(&snapshot),
-    })
+/// Every so many places are damaged; `PLICA_DAMAGE_STRIDE=1` makes it the whole run.
+fn stride(slice: usize) -> usize {
+    std::env::var("PLICA_DAMAGE_STRIDE").ok().and_then(|stride| stride.parse().ok()).unwrap_or(slice)
 }
+
+/// What became of damage.
+#[derive(Debug, Default)]
+struct Classes {
+    /// The file did not open.
+    refused: usize,
+    /// A check ended with an error.
+    failed: usize,
+    /// A check found it.
+    found: usize,
+    /// All answers were the same: an older slot, say.
+    harmless: usize,
+}
+
+impl Classes {
+    fn noticed(&self) -> usize {
+        self.refused + self.failed + self.found
+    }
+}
+
+fn answers_of(snapshot: &plica::Snapshot) -> String {
+    match snapshot.has_outline("letters") {
+        Ok(true) => everything_compiled(snapshot) + &navigations(snapshot),
+        _ => everything(snapshot),
+    }
+}
+
+/// Opens and reads all of a damaged file: it must say so, or answer as the sound one.
+fn try_damaged(bytes: Vec<u8>, right: &str, classes: &mut Classes, what: impl Fn() -> String) {
+    let class = match Index::from_bytes(bytes).map(|index| index.snapshot()) {
+        Err(_) => &mut classes.refused,
+        // The check reads all that the answers are built from; where it is content, they must be right.
+        Ok(snapshot) => match snapshot.check(&Limits::default()) {
+            Err(_) => &mut classes.failed,
+            Ok(report) if !report.findings.is_empty() => &mut classes.found,
+            Ok(_) => {
+                assert!(answers_of(&snapshot) == right, "{} changed an answer and was not noticed", what());
+                &mut classes.harmless
+            }
+        },
+    };
+    *class += 1;
+}
+
+/// What the sound file answers.
+fn right(bytes: &[u8]) -> String {
+    answers_of(&Index::from_bytes(bytes.to_vec()).unwrap().snapshot())
+}
+
+const GOLDEN: [&str; 2] = ["v1.plica", "v1-compiled.plica"];
 
 #[test]
 fn a_flipped_bit_anywhere() {
-    flip(sound());
+    for name in GOLDEN {
+        let (bytes, mut classes) = (golden(name), Classes::default());
+        let right = right(&bytes);
+        for at in (0..bytes.len() * 8).step_by(stride(1021)) {
+            let mut bad = bytes.clone();
+            bad[at / 8] ^= 1 << (at % 8);
+            try_damaged(bad, &right, &mut classes, || format!("bit {at} of {name}"));
+        }
+        assert!(classes.noticed() > classes.harmless, "{classes:?}");
+        println!("{name}, flipped bits: {classes:?}");
+    }
 }
 
 #[test]
-fn a_flipped_bit_in_outlines_and_records() {
-    flip(golden("v1-compiled.plica"));
-}
-
-fn flip(bytes: Vec<u8>) {
-    let right = answers(bytes.clone()).unwrap();
-    let (mut noticed, mut harmless) = (0, 0);
-    for at in (0..bytes.len() * 8).step_by(1021) {
-        let mut bad = bytes.clone();
-        bad[at / 8] ^= 1 << (at % 8);
-        match answers(bad) {
-            None => noticed += 1,
-            // A slot that is not the newest one, say.
-            Some(answers) => {
-                assert!(answers == right, "bit {at} changed an answer and was not noticed");
-                harmless += 1;
+fn a_sector_of_zeros_or_of_another_place_anywhere() {
+    for name in GOLDEN {
+        let (bytes, mut classes) = (golden(name), Classes::default());
+        let right = right(&bytes);
+        let sectors = bytes.len() / 512;
+        for at in 0..sectors {
+            let place = at * 512..(at + 1) * 512;
+            let mut bad = bytes.clone();
+            bad[place.clone()].fill(0);
+            try_damaged(bad, &right, &mut classes, || format!("zeros in sector {at} of {name}"));
+            for other in (0..sectors).step_by(stride(7)).filter(|&other| other != at) {
+                let mut bad = bytes.clone();
+                bad[place.clone()].copy_from_slice(&bytes[other * 512..(other + 1) * 512]);
+                try_damaged(bad, &right, &mut classes, || format!("sector {other} in the place of {at} of {name}"));
             }
         }
+        assert!(classes.noticed() > 0, "{classes:?}");
+        println!("{name}, sectors: {classes:?}");
     }
-    assert!(noticed > harmless, "{noticed} noticed, {harmless} harmless");
+}
+
+/// Where the blocks of a file lie.
+fn blocks(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
+    use plica::format::block::{BlockHeader, HEADER_BYTES};
+    use plica::format::limits::FIRST_BLOCK_OFFSET;
+    let id = plica::format::page::FilePage::decode(bytes[..4096].try_into().unwrap()).unwrap().file_id;
+    let (mut at, mut blocks) = (FIRST_BLOCK_OFFSET as usize, Vec::new());
+    while at < bytes.len() {
+        let header: &[u8; HEADER_BYTES] = bytes[at..].first_chunk().unwrap();
+        let span = BlockHeader::decode(header, &id, at as u64).unwrap().span_bytes() as usize;
+        blocks.push(at..at + span);
+        at += span;
+    }
+    blocks
+}
+
+#[test]
+fn a_block_in_the_place_of_another_and_garbage_behind_the_last() {
+    for name in GOLDEN {
+        let (bytes, mut classes) = (golden(name), Classes::default());
+        let right = right(&bytes);
+        let blocks = blocks(&bytes);
+        for (from, to) in blocks.iter().flat_map(|from| blocks.iter().map(move |to| (from, to))) {
+            // What fits: a whole block over one as long or longer.
+            if from == to || from.len() > to.len() {
+                continue;
+            }
+            let mut bad = bytes.clone();
+            bad[to.start..to.start + from.len()].copy_from_slice(&bytes[from.clone()]);
+            try_damaged(bad, &right, &mut classes, || format!("block {from:?} at {to:?} of {name}"));
+            if from.len() == to.len() {
+                let mut bad = bytes.clone();
+                bad[to.clone()].copy_from_slice(&bytes[from.clone()]);
+                bad[from.clone()].copy_from_slice(&bytes[to.clone()]);
+                try_damaged(bad, &right, &mut classes, || format!("blocks {from:?} and {to:?} of {name}, exchanged"));
+            }
+        }
+        assert!(classes.noticed() > 0, "{classes:?}");
+        println!("{name}, blocks: {classes:?}");
+        // Behind the last block nobody looks: a stale commit, any bytes, zeros.
+        let last = blocks.last().unwrap().clone();
+        let tails = [&bytes[last.clone()], &bytes[20_480..], &[0; 4096], &[0xa5; 333], &bytes[..4096]];
+        for tail in tails {
+            let mut classes = Classes::default();
+            let bad = [&bytes, tail].concat();
+            try_damaged(bad, &right, &mut classes, || format!("{} bytes behind {name}", tail.len()));
+            assert_eq!(classes.harmless, 1, "{classes:?}");
+        }
+    }
 }
 
 #[test]
@@ -91,12 +193,13 @@ fn a_creation_that_was_cut_short_is_done_again() {
 
 #[test]
 fn a_file_cut_anywhere() {
-    let bytes = sound();
-    let right = answers(bytes.clone()).unwrap();
-    for length in (0..bytes.len()).step_by(1531) {
-        if let Some(answers) = answers(bytes[..length].to_vec()) {
-            assert!(answers == right, "cut at {length}");
+    for name in GOLDEN {
+        let (bytes, mut classes) = (golden(name), Classes::default());
+        let right = right(&bytes);
+        for length in (0..bytes.len()).step_by(stride(1531)) {
+            try_damaged(bytes[..length].to_vec(), &right, &mut classes, || format!("{name}, cut at {length}"));
         }
+        println!("{name}, cut: {classes:?}");
     }
 }
 
