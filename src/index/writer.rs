@@ -91,8 +91,6 @@ pub struct Writer {
     recovered: Recovered,
     /// Segments written since the last commit.
     pub(super) flushes: usize,
-    /// File end after the last commit, to know what a commit wrote.
-    committed_end: u64,
     /// Parts of records that were shown to a model, for the next time.
     pub(super) shown: HashMap<(u32, u32), Arc<[Part]>>,
     /// What quotes of chunks may begin with.
@@ -158,7 +156,6 @@ impl Writer {
         let state = decode_state(&head)?;
         let cache = Arc::new(PageCache::default());
         let dictionary = dictionary(&mut store, &state, &cache)?;
-        let committed_end = store.end();
         let counter = TermCounter::default();
         let delta = Delta::new(counter.hasher().clone(), &state);
         let options = Options {
@@ -186,7 +183,6 @@ impl Writer {
             merge_budget: None,
             recovered,
             flushes: 0,
-            committed_end,
             shown: HashMap::new(),
             anchors: Default::default(),
             compresses_with: None,
@@ -246,7 +242,7 @@ impl Writer {
     /// Whether something was added since the last commit.
     pub fn has_changes(&self) -> bool {
         !self.delta.is_empty()
-            || self.store.end() != self.committed_end
+            || self.store.end() != self.store.head().end
             || self.open.values().any(|d| d.dirty)
             || self.outlines.values().any(|outline| outline.dirty)
     }
@@ -285,7 +281,7 @@ impl Writer {
 
     fn write_commit(&mut self) -> Result<u64> {
         self.flush()?;
-        let own = self.store.end() - self.committed_end;
+        let own = self.store.end() - self.store.head().end;
         merge::step(self, own)?;
         let durability = match self.options.durability {
             Durability::Immediate => store::Durability::Immediate,
@@ -294,15 +290,13 @@ impl Writer {
         let head = self.store.commit(self.state.encode(), durability)?;
         let sequence = head.commit.sequence;
         self.flushes = 0;
-        self.committed_end = self.store.end();
         Ok(sequence)
     }
 
-    /// Makes deferred commits durable and visible ([`Durability::Deferred`]).
+    /// Makes deferred commits durable and visible ([`Durability::Deferred`]). What was added since the last commit is
+    /// left for the next one.
     pub fn sync(&mut self) -> Result<()> {
-        self.store.sync()?;
-        self.committed_end = self.store.end();
-        Ok(())
+        self.store.sync()
     }
 
     /// Drops what was added since the last commit.
