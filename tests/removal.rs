@@ -25,6 +25,25 @@ proptest! {
     }
 
     #[test]
+    fn many_that_go_at_once_never_were(
+        chunks in prop::collection::vec((0u8..10, 0u32..40), 1..25),
+        then in prop::collection::vec(prop_oneof![
+            6 => (0u8..10).prop_map(|document| Step::Remove { document }),
+            1 => (0u8..10, 40u32..60).prop_map(|(document, seed)| Step::Chunk { document, seed }),
+            1 => Just(Step::Commit),
+        ], 1..20),
+        small in any::<bool>(),
+    ) {
+        let options = Options::new().fanout(2).memory_budget_bytes(if small { 3_000 } else { 1 << 20 });
+        let mut steps: Vec<Step> = chunks.into_iter().map(|(document, seed)| Step::Chunk { document, seed }).collect();
+        steps.push(Step::Commit);
+        steps.extend(then);
+        let (_kept, _, after) = write(&options, &steps);
+        let (_other, _, never) = write(&options, &survivors(&steps));
+        prop_assert_eq!(difference(&answers(&after), &answers(&never)), None);
+    }
+
+    #[test]
     fn an_index_wide_memory_stays_sound(steps in steps()) {
         let options = Options::new().fanout(2).memory(MemoryScope::Index).memory_budget_bytes(30_000);
         let (_kept, _, after) = write(&options, &steps);

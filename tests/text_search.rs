@@ -177,6 +177,72 @@ proptest! {
     }
 }
 
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 24, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn equal_scores_follow_ids_whatever_was_removed_or_is_not_published(
+        seed: u64,
+        documents in 1u64..40,
+        shuffled in 0u64..3,
+        vacuumed: bool,
+        rounds in 1usize..40,
+    ) {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.plica");
+        let mut random = Random(seed);
+        let mut writer = Writer::create(&path, &Options::new()).unwrap();
+        let mut left: Vec<(String, u64)> = Vec::new();
+        for at in 0..documents {
+            // In order, but for some, or in none.
+            let is_stray = shuffled == 2 || shuffled == 1 && random.below(12) == 0;
+            let id = if is_stray { format!("d{:03}x{at}", random.below(documents)) } else { format!("d{at:03}") };
+            let chunks = random.below(5);
+            writer.add_document(&id, "", "").unwrap();
+            for _ in 0..chunks {
+                writer.append_chunk(&id, &NewChunk::text("same words")).unwrap();
+            }
+            match random.below(6) {
+                0 => writer.remove_document(&id).unwrap(),
+                1 => {}
+                _ => {
+                    writer.publish(&id).unwrap();
+                    left.push((id, chunks));
+                }
+            }
+            // Some go on where others have begun.
+            if let Some((id, chunks)) = left.last_mut() && random.below(8) == 0 {
+                writer.append_chunk(id, &NewChunk::text("same words")).unwrap();
+                *chunks += 1;
+            }
+            if random.below(5) == 0 {
+                writer.commit().unwrap();
+            }
+            if !left.is_empty() && random.below(7) == 0 {
+                let (id, _) = left.swap_remove(random.below(left.len() as u64) as usize);
+                writer.remove_document(&id).unwrap();
+            }
+        }
+        writer.commit().unwrap();
+        if vacuumed {
+            writer.vacuum(&plica::Limits::default()).unwrap();
+        } else {
+            drop(writer);
+        }
+        left.sort();
+        let all: Vec<(String, u32)> =
+            left.iter().flat_map(|(id, chunks)| (0..*chunks as u32).map(move |at| (id.clone(), at))).collect();
+        let index = Index::open(&path).unwrap();
+        for round in 0..rounds {
+            let k = 1 + random.below(9) as usize * random.below(9) as usize;
+            let mode = if round % 2 == 0 { TextMode::Any } else { TextMode::All };
+            let query = TextQuery { mode, k, ..TextQuery::new(["same", "words same"][random.below(2) as usize]) };
+            let hits = ask(&index.snapshot(), &query).into_iter().map(|(id, at, _)| (id, at)).collect::<Vec<_>>();
+            prop_assert_eq!(&hits, &all[..k.min(all.len())], "round {}", round);
+        }
+    }
+}
+
 #[test]
 fn files_with_a_document_in_common_are_refused() {
     let folder = tempfile::tempdir().unwrap();

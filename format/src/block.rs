@@ -133,6 +133,21 @@ pub struct BlockHeader {
     pub salt: u64,
 }
 
+impl Codec {
+    /// Whether a payload of so many raw bytes may be stored in so many.
+    #[inline]
+    fn may_hold(self, stored_bytes: u32, raw_bytes: u32) -> bool {
+        match self {
+            Self::Stored => stored_bytes == raw_bytes,
+            Self::Zstd | Self::ZstdWithDictionary => {
+                stored_bytes < raw_bytes
+                    && u64::from(stored_bytes).saturating_mul(EXPANSION_RATIO).saturating_add(EXPANSION_SLACK_BYTES)
+                        >= u64::from(raw_bytes)
+            }
+        }
+    }
+}
+
 impl BlockHeader {
     /// Bytes of a header before its checksum.
     pub const CHECKED_BYTES: usize = 28;
@@ -211,14 +226,7 @@ impl BlockHeader {
                 raw_bytes,
             ));
         }
-        let plausible = match codec {
-            Codec::Stored => stored_bytes == raw_bytes,
-            Codec::Zstd | Codec::ZstdWithDictionary => {
-                stored_bytes < raw_bytes
-                    && u64::from(stored_bytes).saturating_mul(EXPANSION_RATIO).saturating_add(EXPANSION_SLACK_BYTES)
-                        >= u64::from(raw_bytes)
-            }
-        };
+        let plausible = codec.may_hold(stored_bytes, raw_bytes);
         if !plausible {
             return Err(FormatError::new(
                 "block header",
@@ -231,7 +239,8 @@ impl BlockHeader {
     }
 
     /// Reads the header of a block again that [`decode`](Self::decode) has passed before, without its checksum: kind and
-    /// codec are looked at, the rest is taken as it stands.
+    /// codec are looked at, and that the raw length is one they may have, so that nothing is allocated by a claim; the rest
+    /// is taken as it stands.
     #[inline]
     pub fn trusted(bytes: &[u8; HEADER_BYTES]) -> Option<Self> {
         let &[_, _, _, _, kind, codec, _, _, s0, s1, s2, s3, r0, r1, r2, r3, c0, c1, c2, c3, ref rest @ ..] = bytes;
@@ -241,11 +250,16 @@ impl BlockHeader {
             2 => Codec::ZstdWithDictionary,
             _ => return None,
         };
+        let kind = BlockKind::from_number(kind)?;
+        let [stored_bytes, raw_bytes] = [[s0, s1, s2, s3], [r0, r1, r2, r3]].map(u32::from_le_bytes);
+        if raw_bytes as usize > kind.raw_limit() || !codec.may_hold(stored_bytes, raw_bytes) {
+            return None;
+        }
         Some(Self {
-            kind: BlockKind::from_number(kind)?,
+            kind,
             codec,
-            stored_bytes: u32::from_le_bytes([s0, s1, s2, s3]),
-            raw_bytes: u32::from_le_bytes([r0, r1, r2, r3]),
+            stored_bytes,
+            raw_bytes,
             payload_checksum: u32::from_le_bytes([c0, c1, c2, c3]),
             salt: rest.first_chunk().map_or(0, |salt| u64::from_le_bytes(*salt)),
         })
@@ -395,6 +409,23 @@ mod tests {
                 if let Ok(decoded) = BlockHeader::decode(&bytes, &ID, 20_480) {
                     assert_eq!(BlockHeader::trusted(&bytes), Some(decoded));
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn a_header_whose_lengths_were_damaged_since_is_not_trusted() {
+        for (codec, raw_bytes) in [(Codec::Stored, 10), (Codec::Zstd, 20)] {
+            let bytes = BlockHeader { codec, raw_bytes, ..header() }.encode(&ID, 20_480);
+            let with = |at: usize, byte: u8| {
+                let mut bytes = bytes;
+                bytes[at] = byte;
+                BlockHeader::trusted(&bytes)
+            };
+            assert!(with(12, raw_bytes as u8).is_some());
+            // More than the kind may have, or than can be stored in so little; the other codec.
+            for (at, byte) in [(15, 0xff), (14, 0x7f), (12, 0), (5, 1 - codec as u8)] {
+                assert_eq!(with(at, byte), None, "{codec:?}, byte {at}");
             }
         }
     }

@@ -37,7 +37,7 @@ pub(crate) struct CachedPage {
 pub(crate) type Link = OnceLock<Linked>;
 
 /// A page that hangs from a segment or another page, counted.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(crate) struct Linked {
     page: Arc<CachedPage>,
     count: Arc<AtomicUsize>,
@@ -50,6 +50,14 @@ impl Linked {
         let linked = Self { page: Arc::clone(page), count: Arc::clone(count) };
         // Where it is dropped, it is no longer counted.
         (before < LINKED_PAGES).then_some(linked)
+    }
+}
+
+impl Clone for Linked {
+    /// Another of the same, counted as well: each is discounted where it is dropped.
+    fn clone(&self) -> Self {
+        self.count.fetch_add(1, Ordering::Relaxed);
+        Self { page: Arc::clone(&self.page), count: Arc::clone(&self.count) }
     }
 }
 
@@ -259,5 +267,21 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn links_are_counted_however_they_are_copied() {
+        let page = Arc::new(CachedPage::new(SeparatorPage { level: 1, entries: Vec::new() }, 32_768));
+        let count = Arc::new(AtomicUsize::new(0));
+        let link = Link::new();
+        assert!(link.set(Linked::new(&page, &count).unwrap()).is_ok());
+        for _ in 0..3 {
+            drop(link.clone());
+        }
+        assert_eq!(count.load(Ordering::Relaxed), 1);
+        let others: Vec<Link> = (0..3).map(|_| link.clone()).collect();
+        assert_eq!(count.load(Ordering::Relaxed), 4);
+        drop((link, others));
+        assert_eq!(count.load(Ordering::Relaxed), 0);
     }
 }
