@@ -90,6 +90,12 @@ impl Index {
         Self::over(store::open_bytes(bytes.into())?, Some(sequence))
     }
 
+    /// Opens an index on a simulated disk, as its past has it at this moment.
+    #[cfg(any(test, feature = "simulation"))]
+    pub(crate) fn open_past(past: &store::simulated::Past, name: &str) -> Result<Self> {
+        Self::over(store::open_past(past, name)?, None)
+    }
+
     fn over(opened: store::Opened, commit: Option<u64>) -> Result<Self> {
         let mut snapshot = Snapshot::new(opened)?;
         if let Some(sequence) = commit {

@@ -3,7 +3,7 @@
 //! A [`Plan`] is a list of what a user may do: append, summarize, remove, replace, commit, roll back, vacuum, close and
 //! open again. A [`Run`] carries it out on a disk that remembers every call ([`Disk`]) and keeps, beside the index, a
 //! [`Model`]: plain lists of what is there, one for what was acknowledged and one for what is in doubt. Whatever
-//! happens to the disk, a reader must find one of these two, whole. Plans are read from bytes, so a fuzzer can write
+//! happens to the disk, a reader must find one of these two, whole, at every moment. Plans are read from bytes, so a fuzzer can write
 //! them.
 //!
 //! For tests and fuzzing alone: nothing here is part of the interface.
@@ -13,8 +13,9 @@ mod plan;
 mod run;
 #[cfg(test)]
 mod tests;
+mod watch;
 
-pub(crate) use crate::store::simulated::{Choices, Content, Disk, Fault, Replay};
+pub(crate) use crate::store::simulated::{Choices, Content, Disk, Fault, Past, Replay};
 pub(crate) use plan::{Plan, Step};
 pub(crate) use run::{NAME, Run, Trouble};
 
@@ -38,6 +39,7 @@ pub fn fuzz_history(bytes: &[u8]) {
     }
     run.finish();
     run.crash_some(&mut choices, FUZZED_BITS, 12);
+    run.watch(&mut choices, 4);
     let trouble = match choices.below(Fault::EVERY.len() + 1).checked_sub(1) {
         Some(way) => {
             let (after, stuck) = (choices.below(run.disk().calls()), choices.one_in(2));

@@ -5,7 +5,7 @@ use super::{Choices, Content, Disk, Fault, Plan, Replay, Step};
 use crate::index::Origin;
 use crate::ingest::{EntityUpdate, RecordUpdate};
 use crate::outline::Subject;
-use crate::{Durability, Error, Index, Limits, MemoryScope, NewChunk, Options, Result, Writer};
+use crate::{Durability, Error, Index, Limits, MemoryScope, NewChunk, Options, Result, Snapshot, Writer};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -14,10 +14,10 @@ pub(crate) const NAME: &str = "a.plica";
 
 /// What may be found from an operation on.
 #[derive(Debug, Clone)]
-struct Mark {
-    at: usize,
-    acknowledged: Rc<Model>,
-    doubt: Vec<Rc<Model>>,
+pub(super) struct Mark {
+    pub(super) at: usize,
+    pub(super) acknowledged: Rc<Model>,
+    pub(super) doubt: Vec<Rc<Model>>,
 }
 
 /// What is wrong with a disk.
@@ -39,7 +39,7 @@ fn tell(what: &str) {
 /// An index on a disk, its writer, and what must be in it.
 #[derive(Debug)]
 pub(crate) struct Run {
-    disk: Disk,
+    pub(super) disk: Disk,
     options: Options,
     writer: Option<Writer>,
     /// With what was added since the last commit.
@@ -48,7 +48,7 @@ pub(crate) struct Run {
     committed: Rc<Model>,
     /// Documents whose id means their replacement to the writer.
     replacing: BTreeSet<String>,
-    marks: Vec<Mark>,
+    pub(super) marks: Vec<Mark>,
 }
 
 impl Run {
@@ -299,7 +299,7 @@ impl Run {
 
     /// Carries out `steps` on a disk in trouble until they fail, then heals it and goes on. What a reader finds must be
     /// right at every moment, and at the end all must work again.
-    pub(crate) fn fail(mut self, steps: &[Step], trouble: Trouble) {
+    pub(crate) fn fail(mut self, steps: &[Step], trouble: Trouble) -> Self {
         tell(&format!("{trouble:?}"));
         match trouble {
             Trouble::Call { after, fault, stuck } => self.disk.fail(after, fault, stuck),
@@ -338,6 +338,7 @@ impl Run {
             self.step(step).unwrap_or_else(|error| panic!("{step:?} after {trouble:?}: {error}"));
         }
         self.finish();
+        self
     }
 
     /// After a failure: back to the last commit where the writer can, else a new writer.
@@ -375,23 +376,31 @@ impl Run {
         }
     }
 
-    /// Opens what a crash has left, for reading and sometimes for writing, with crashes of that.
+    /// Opens what a crash has left, for reading and for writing; sometimes goes on from there, with crashes of that.
     fn check(&self, content: Content, mark: &Mark, choices: &mut Choices) -> usize {
         let bytes = content.named(NAME).unwrap_or_default().to_vec();
         let found = mark.demand(bytes);
-        if !choices.one_in(8) {
-            return 0;
-        }
         let mark = Mark { at: 0, acknowledged: mark.acknowledged.clone(), doubt: mark.doubt.clone() };
         let mut run = Self::on(content, self.options.clone(), mark);
         run.writer().unwrap();
         assert_eq!(*run.committed, *found, "reader and writer agree");
+        run.demand_written();
+        if !choices.one_in(8) {
+            return 0;
+        }
         run.step(&Step::Append { document: 0, words: 9, seed: 201 }).unwrap();
         if self.options.memory == MemoryScope::Index {
             run.step(&Step::Publish { document: 0 }).unwrap();
         }
         run.step(&Step::Commit).unwrap();
         if choices.one_in(4) { run.crash_every(choices) } else { 0 }
+    }
+
+    /// Demands that the writer, just opened, is at the commit that a reader finds.
+    fn demand_written(&mut self) {
+        let sequence = self.committed.sequence;
+        assert_eq!(self.writer().map(|writer| writer.sequence()).unwrap(), sequence);
+        self.found();
     }
 
     /// States after a crash of a recovery.
@@ -401,7 +410,13 @@ impl Run {
         loop {
             let mark = self.marks.iter().rfind(|mark| mark.at <= replay.at()).unwrap_or(&self.marks[0]);
             let number = choices.below(replay.subsets(4));
-            mark.demand(replay.crash(number, 4, choices).named(NAME).unwrap_or_default().to_vec());
+            let content = replay.crash(number, 4, choices);
+            let found = mark.demand(content.named(NAME).unwrap_or_default().to_vec());
+            let mark = Mark { at: 0, acknowledged: mark.acknowledged.clone(), doubt: mark.doubt.clone() };
+            let mut run = Self::on(content, self.options.clone(), mark);
+            run.writer().unwrap();
+            assert_eq!(*run.committed, *found, "reader and writer agree");
+            run.demand_written();
             count += 1;
             if !replay.advance(choices) {
                 return count;
@@ -420,17 +435,31 @@ impl Mark {
         self.demand_with(bytes, Model::demand_sound)
     }
 
-    fn demand_with(&self, bytes: Vec<u8>, demand: fn(&Model, &crate::Snapshot) -> Result<(), String>) -> Rc<Model> {
+    fn demand_with(&self, bytes: Vec<u8>, demand: fn(&Model, &Snapshot) -> Result<(), String>) -> Rc<Model> {
         let snapshot = Index::from_bytes(bytes).unwrap_or_else(|error| panic!("cannot be opened: {error}")).snapshot();
-        let mut told = Vec::new();
-        for model in std::iter::once(&self.acknowledged).chain(&self.doubt) {
-            match demand(model, &snapshot) {
-                Ok(()) => return model.clone(),
-                Err(difference) => told.push(difference),
-            }
-        }
-        panic!("neither what was acknowledged nor what is in doubt: {told:#?}")
+        demand_one(self.models(), &snapshot, demand)
     }
+
+    /// What was acknowledged and what is in doubt.
+    pub(super) fn models(&self) -> impl Iterator<Item = &Rc<Model>> {
+        std::iter::once(&self.acknowledged).chain(&self.doubt)
+    }
+}
+
+/// Demands that a snapshot holds one of these; gives which.
+pub(super) fn demand_one<'a>(
+    models: impl Iterator<Item = &'a Rc<Model>>,
+    snapshot: &Snapshot,
+    demand: fn(&Model, &Snapshot) -> Result<(), String>,
+) -> Rc<Model> {
+    let mut told = Vec::new();
+    for model in models {
+        match demand(model, snapshot) {
+            Ok(()) => return model.clone(),
+            Err(difference) => told.push(difference),
+        }
+    }
+    panic!("neither what was acknowledged nor what is in doubt: {told:#?}")
 }
 
 /// The id of a document.

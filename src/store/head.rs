@@ -170,7 +170,9 @@ pub(crate) fn choose_head(
     Ok(Chosen {
         clean: all_valid && newest_is_head && !is_adopted,
         discarded: begun.filter(|&sequence| sequence > head.commit.sequence && !recovery_pending),
-        superseded: published.is_some_and(|slot| slot.state == SlotState::Superseded),
+        superseded: readable()
+            .filter(|slot| slot.role == SlotRole::Publish && slot.sequence == published_sequence)
+            .any(|slot| slot.state == SlotState::Superseded),
         adopted: is_adopted,
         recovery_pending,
         head,

@@ -14,6 +14,7 @@ mod codec;
 mod head;
 mod map;
 mod memory;
+mod named;
 mod open;
 mod positioned;
 #[cfg(any(test, feature = "simulation"))]
@@ -27,5 +28,7 @@ pub(crate) use blocks::{Blocks, Payload};
 pub(crate) use codec::{Compression, TRAINED_BYTES, TRAINED_BYTES_MOST, train};
 pub(crate) use head::Head;
 pub use open::SourceKind;
+#[cfg(any(test, feature = "simulation"))]
+pub(crate) use open::open_past;
 pub(crate) use open::{Opened, ReadOptions, Refresh, open_bytes, open_read};
 pub(crate) use writer::{Durability, StoreWriter, WriteOptions, copy};

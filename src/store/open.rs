@@ -2,17 +2,15 @@
 
 use super::blocks::Blocks;
 use super::head::{Chosen, Head, HeadPages, WriterPresence, choose_head, read_commit, read_head_pages};
-use super::map::MapSource;
 use super::memory::MemorySource;
-use super::positioned::FileSource;
+use super::named::NamedFile;
 use super::source::Source;
 use crate::{Error, Result};
 use parking_lot::Mutex;
 use plica_format::limits::PAGE_BYTES;
 use plica_format::page::{FilePage, SLOT_PAGES};
-use std::fs::{File, Metadata};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, OnceLock};
+use std::path::Path;
+use std::sync::Arc;
 
 /// How a file's blocks are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -51,16 +49,10 @@ pub(crate) struct Opened {
 enum Origin {
     /// A file.
     File {
-        /// As it was given, so that a replaced file is noticed.
-        path: PathBuf,
-        /// The open file.
-        file: Arc<File>,
-        /// How its blocks are read.
-        kind: SourceKind,
+        /// The file and its name.
+        named: NamedFile,
         /// The slots as they were when a refresh found nothing newer than this head.
         settled: Arc<Mutex<Option<SlotStarts>>>,
-        /// What tells the open file from others, once it was asked for: it never changes.
-        identity: Arc<OnceLock<(u64, u64)>>,
     },
     /// Bytes, which never change.
     Memory,
@@ -89,30 +81,35 @@ pub(crate) enum Refresh {
 ///
 /// [`Error::NotAnIndex`], [`Error::Unsupported`], [`Error::Damaged`], [`Error::Io`].
 pub(crate) fn open_read(path: &Path, options: &ReadOptions) -> Result<Opened> {
+    open_named(|| NamedFile::open(path, options.source))
+}
+
+/// Opens the file that a name leads to, which `open` opens.
+pub(super) fn open_named(open: impl Fn() -> Result<NamedFile>) -> Result<Opened> {
     loop {
-        let file = Arc::new(File::open(path).map_err(Error::io("open", Some(path)))?);
-        let (pages, chosen) = read_file_head(&file, path)?;
+        let named = open()?;
+        let (pages, chosen) = read_file_head(&named)?;
         // A vacuum may have put a new file in the path's place between the opening and the reading. A superseded file
         // that the path still names is a copy or another hard link; it stands as it is.
-        if chosen.superseded && !is_same_file(&file, path)? {
+        if chosen.superseded && !named.is_named()? {
             continue;
         }
-        let source = block_source(&file, options.source);
-        source.prove(chosen.head.end).map_err(Error::io("read", Some(path)))?;
+        let source = named.block_source();
+        source.prove(chosen.head.end).map_err(Error::io("read", Some(named.path())))?;
         return Ok(Opened {
             blocks: Blocks::new(source, pages.page.file_id, chosen.head.end),
             recovery_pending: chosen.recovery_pending,
             page: pages.page,
             head: chosen.head,
-            origin: Origin::File {
-                path: path.to_path_buf(),
-                file,
-                kind: options.source,
-                settled: Arc::default(),
-                identity: Arc::default(),
-            },
+            origin: Origin::File { named, settled: Arc::default() },
         });
     }
+}
+
+/// Opens the file that a name leads to on a simulated disk, as its past has it at this moment.
+#[cfg(any(test, feature = "simulation"))]
+pub(crate) fn open_past(past: &super::simulated::Past, name: &str) -> Result<Opened> {
+    open_named(|| past.open(name).map(NamedFile::Past))
 }
 
 /// Opens an index in memory.
@@ -139,16 +136,15 @@ pub(crate) fn open_source(source: Arc<dyn Source>) -> Result<Opened> {
 }
 
 /// Reads the head pages of a file and chooses its head, always with positioned reads.
-fn read_file_head(file: &Arc<File>, path: &Path) -> Result<(HeadPages, Chosen)> {
-    let source: Arc<dyn Source> = Arc::new(FileSource::new(file.clone()));
-    let pages = read_head_pages(&*source, Some(path))?;
-    let chosen = choose_head(&source, &pages, || probe_writer(file))?;
+fn read_file_head(named: &NamedFile) -> Result<(HeadPages, Chosen)> {
+    let source = named.positioned();
+    let pages = read_head_pages(&*source, Some(named.path()))?;
+    let chosen = choose_head(&source, &pages, || named.probe_writer())?;
     Ok((pages, chosen))
 }
 
 /// Reads where the slots can differ, and nothing else.
-fn slot_starts(file: &Arc<File>) -> std::io::Result<SlotStarts> {
-    let source = FileSource::new(file.clone());
+fn slot_starts(source: &dyn Source) -> std::io::Result<SlotStarts> {
     // The slots lie one behind another: one call costs less than the bytes between them.
     let mut pages = [0; PAGE_BYTES * (SLOT_PAGES.len() - 1) + SLOT_START_BYTES];
     source.read_at(&mut pages, u64::from(SLOT_PAGES[0]) * PAGE_BYTES as u64)?;
@@ -159,55 +155,6 @@ fn slot_starts(file: &Arc<File>) -> std::io::Result<SlotStarts> {
     Ok(starts)
 }
 
-/// Asks whether a writer holds the file, by a shared lock that is given back at once.
-fn probe_writer(file: &File) -> WriterPresence {
-    match file.try_lock_shared() {
-        Ok(()) => {
-            let _ = file.unlock();
-            WriterPresence::None
-        }
-        // Held by a writer, or locks do not work here: the last published commit is right in either case.
-        Err(_) => WriterPresence::Possible,
-    }
-}
-
-/// The source of a file's blocks. Where a map is refused, positioned reads do as well.
-fn block_source(file: &Arc<File>, kind: SourceKind) -> Arc<dyn Source> {
-    if kind == SourceKind::Map
-        && let Ok(map) = MapSource::new(file.clone())
-    {
-        return Arc::new(map);
-    }
-    Arc::new(FileSource::new(file.clone()))
-}
-
-/// Whether `path` still names the open file. A path that names nothing does not name another file.
-pub(crate) fn is_same_file(file: &File, path: &Path) -> Result<bool> {
-    is_named(path, identity(&file.metadata().map_err(Error::io("examine", Some(path)))?))
-}
-
-/// Whether `path` still names the file of this identity. A path that names nothing does not name another file.
-fn is_named(path: &Path, open: (u64, u64)) -> Result<bool> {
-    match std::fs::metadata(path) {
-        Ok(named) => Ok(open == identity(&named)),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(true),
-        Err(error) => Err(Error::io("examine", Some(path))(error)),
-    }
-}
-
-/// What tells one file from another.
-#[cfg(unix)]
-fn identity(metadata: &Metadata) -> (u64, u64) {
-    use std::os::unix::fs::MetadataExt;
-    (metadata.dev(), metadata.ino())
-}
-
-/// Where files have no stable number: nothing, since an open file cannot be replaced there.
-#[cfg(not(unix))]
-fn identity(_: &Metadata) -> (u64, u64) {
-    (0, 0)
-}
-
 impl Opened {
     /// Looks for a newer commit. Never goes back to an older one.
     ///
@@ -215,25 +162,18 @@ impl Opened {
     ///
     /// As [`open_read`]; this snapshot stays good.
     pub(crate) fn refresh(&self) -> Result<Refresh> {
-        let Origin::File { path, file, kind, settled, identity: known } = &self.origin else {
+        let Origin::File { named, settled } = &self.origin else {
             return Ok(Refresh::Unchanged);
         };
-        let open = match known.get() {
-            Some(open) => *open,
-            None => {
-                let open = identity(&file.metadata().map_err(Error::io("examine", Some(path)))?);
-                *known.get_or_init(|| open)
-            }
-        };
-        if !is_named(path, open)? {
+        if !named.is_named()? {
             return Ok(Refresh::Replaced);
         }
         // Mostly nothing has happened, and slots that begin as they did say so without being read whole.
-        let starts = slot_starts(file).map_err(Error::io("read", Some(path)))?;
+        let starts = slot_starts(&*named.positioned()).map_err(Error::io("read", Some(named.path())))?;
         if *settled.lock() == Some(starts) {
             return Ok(Refresh::Unchanged);
         }
-        let (pages, chosen) = read_file_head(file, path)?;
+        let (pages, chosen) = read_file_head(named)?;
         if chosen.superseded || pages.page.file_id != self.page.file_id {
             return Ok(Refresh::Replaced);
         }
@@ -244,27 +184,21 @@ impl Opened {
         }
         let end = chosen.head.end;
         let old = self.blocks.source();
-        let source = if old.spans(end) { old.clone() } else { block_source(file, *kind) };
-        source.prove(end).map_err(Error::io("read", Some(path)))?;
+        let source = if old.spans(end) { old.clone() } else { named.block_source() };
+        source.prove(end).map_err(Error::io("read", Some(named.path())))?;
         Ok(Refresh::Newer(Box::new(Self {
             blocks: self.blocks.with_end(end, Some(source)),
             recovery_pending: chosen.recovery_pending,
             page: self.page,
             head: chosen.head,
-            origin: Origin::File {
-                path: path.clone(),
-                file: file.clone(),
-                kind: *kind,
-                settled: Arc::default(),
-                identity: Arc::clone(known),
-            },
+            origin: Origin::File { named: named.clone(), settled: Arc::default() },
         })))
     }
 
     /// The head slots that cannot be read, by offset. One that a writer is just writing may be among them.
     pub(crate) fn slot_damage(&self) -> Result<Vec<(u64, String)>> {
         let pages = match &self.origin {
-            Origin::File { path, file, .. } => read_head_pages(&FileSource::new(file.clone()), Some(path))?,
+            Origin::File { named, .. } => read_head_pages(&*named.positioned(), Some(named.path()))?,
             Origin::Memory => read_head_pages(self.blocks.source().as_ref(), None)?,
         };
         let slots = pages.slots.iter().zip(1u64..);

@@ -2,6 +2,7 @@
 
 mod crash;
 mod fault;
+mod live;
 
 use super::{Choices, Plan};
 

@@ -2,15 +2,18 @@
 //!
 //! A [`Disk`] has one folder with files in it. Everything that a writer does goes through it as single calls of the
 //! system: a write, a new length, a sync, a name that comes, changes or goes, a sync of the folder. It keeps them in
-//! order, so that every state can be made of them that a power loss could leave (`crash.rs`), and any of them can be
-//! made to fail, in any of the ways in which real ones do (`fault.rs`). Nothing here depends on time or chance.
+//! order, so that every state can be made of them that a power loss could leave (`crash.rs`), a reader can look at any
+//! moment between them (`past.rs`), and any of them can be made to fail, in any of the ways in which real ones do
+//! (`fault.rs`). Nothing here depends on time or chance.
 
 mod crash;
 mod fault;
+mod past;
 mod place;
 
 pub(crate) use crash::{Choices, Replay};
 pub(crate) use fault::Fault;
+pub(crate) use past::{Past, PastFile};
 pub(crate) use place::SimulatedPlace;
 
 use super::source::{Medium, Source};
@@ -103,6 +106,8 @@ struct Inner {
     now: Content,
     log: Vec<Operation>,
     locked: BTreeSet<FileNumber>,
+    /// When locks were taken (true) and given back: after so many operations.
+    locks: Vec<(usize, FileNumber, bool)>,
     faults: Faults,
     /// Bytes that all files may have together.
     capacity: Option<u64>,
@@ -182,6 +187,20 @@ impl Disk {
 }
 
 impl Inner {
+    /// Takes a lock, if it is free.
+    fn lock(&mut self, file: FileNumber) -> bool {
+        let is_free = self.locked.insert(file);
+        if is_free {
+            self.locks.push((self.log.len(), file, true));
+        }
+        is_free
+    }
+
+    fn unlock(&mut self, file: FileNumber) {
+        self.locked.remove(&file);
+        self.locks.push((self.log.len(), file, false));
+    }
+
     fn record(&mut self, operation: Operation) {
         self.now.apply(&operation);
         self.log.push(operation);

@@ -26,7 +26,7 @@ impl Disk {
             inner.now.files.len()
         };
         self.call(Operation::Create { file, name: name.to_owned() }, ()).map_err(Error::io("create", Some(&path)))?;
-        self.inner.lock().locked.insert(file);
+        self.inner.lock().lock(file);
         Ok(SimulatedPlace { disk: self.clone(), file, path })
     }
 
@@ -37,7 +37,7 @@ impl Disk {
         let Some(&file) = inner.now.names.get(name) else {
             return Err(Error::io("open for writing", Some(&path))(io::ErrorKind::NotFound.into()));
         };
-        if !inner.locked.insert(file) {
+        if !inner.lock(file) {
             return Err(Error::Locked { path });
         }
         Ok(SimulatedPlace { disk: self.clone(), file, path })
@@ -91,6 +91,6 @@ impl SimulatedPlace {
 
 impl Drop for SimulatedPlace {
     fn drop(&mut self) {
-        self.disk.inner.lock().locked.remove(&self.file);
+        self.disk.inner.lock().unlock(self.file);
     }
 }

@@ -4,6 +4,7 @@ mod crash;
 mod failure;
 mod file;
 mod reading;
+mod stale;
 
 use super::simulated::Disk;
 use super::writer::RecoveryReport;

@@ -95,17 +95,18 @@ impl StoreWriter {
         Ok(())
     }
 
-    /// Says in the newest publish slot that another file has taken this one's place, for readers that still have it
-    /// open. For a vacuum, after the new file has its name.
+    /// Says in a publish slot that another file has taken this one's place, for readers that still have it open. For a
+    /// vacuum, after the new file has its name. It is the older slot that is written over, so that a reader that comes
+    /// meanwhile, or a crash, finds the newest one whole.
     ///
     /// # Errors
     ///
     /// [`Error::Io`]; readers then find out by the path.
     pub(crate) fn mark_superseded(&mut self) -> Result<()> {
         self.demand_usable()?;
-        let newest = FIRST_OF_PAIR[1] + (1 - self.older[1]);
-        let slot = slot_of(&self.synced, newest, SlotState::Superseded);
-        self.medium.write_at(&slot.encode(), slot_offset(newest)).map_err(self.io("write to"))
+        let older = FIRST_OF_PAIR[1] + self.older[1];
+        let slot = slot_of(&self.synced, older, SlotState::Superseded);
+        self.medium.write_at(&slot.encode(), slot_offset(older)).map_err(self.io("write to"))
     }
 
     /// Appends the block of the next commit.

@@ -5,7 +5,7 @@
 //! path is compared with what was locked.
 
 use crate::store::head::UNBORN_BYTES;
-use crate::store::open::is_same_file;
+use crate::store::named::is_same_file;
 use crate::store::positioned::FileSource;
 use crate::store::source::Medium;
 use crate::{Error, Result};

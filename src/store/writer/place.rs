@@ -2,7 +2,7 @@
 
 use super::lock::{LockedFile, parent};
 use crate::store::map::MapSource;
-use crate::store::open::is_same_file;
+use crate::store::named::is_same_file;
 #[cfg(any(test, feature = "simulation"))]
 use crate::store::simulated::SimulatedPlace;
 use crate::store::source::Medium;
