@@ -9,7 +9,7 @@ use plica::search::Several;
 use plica::{Index, Limits, Query, Statistics, TextMode, TextQuery};
 
 const SOUND: [&[u8]; 2] =
-    [include_bytes!("../../format/golden/v1.plica"), include_bytes!("../../format/golden/v1-compiled.plica")];
+    [include_bytes!("../../format/golden/v1.plica"), include_bytes!("../../format/golden/v1-outline.plica")];
 
 fuzz_target!(|edits: &[u8]| {
     let Some((&which, edits)) = edits.split_first() else { return };

@@ -5,7 +5,7 @@
 //! may be behind. What was synced is there.
 
 use super::{Content, Disk, FileNumber, Operation};
-use plica_format::limits::FIRST_BLOCK_OFFSET;
+use plica_format::limits::{FIRST_BLOCK_OFFSET, PAGE_BYTES};
 
 /// A generator of choices (xorshift).
 #[derive(Debug, Clone)]
@@ -134,7 +134,13 @@ fn is_of(operation: &Operation, number: FileNumber) -> bool {
     matches!(operation, Operation::Write { file, .. } | Operation::SetLen { file, .. } if *file == number)
 }
 
-/// Lets a write reach the medium, sometimes only some of its sectors.
+/// Whether a slot lies at an offset.
+fn is_slot(offset: u64) -> bool {
+    (PAGE_BYTES as u64..FIRST_BLOCK_OFFSET).contains(&offset)
+}
+
+/// Lets a write reach the medium, sometimes only some of its sectors. Of a head page, which has its sectors to itself, the
+/// one that was being written when the power went may hold anything.
 fn tear(image: &mut Content, operation: &Operation, choices: &mut Choices) {
     let Operation::Write { file, offset, bytes } = operation else { return image.apply(operation) };
     let sector = if choices.one_in(2) { 512 } else { 4096 };
@@ -148,6 +154,10 @@ fn tear(image: &mut Content, operation: &Operation, choices: &mut Choices) {
         if !torn || kept {
             let offset = offset + (number * sector) as u64;
             image.apply(&Operation::Write { file: *file, offset, bytes: part.to_vec() });
+        }
+        if torn && is_slot(*offset) && number == first && choices.one_in(2) {
+            let bytes = part.iter().map(|_| choices.below(256) as u8).collect();
+            image.apply(&Operation::Write { file: *file, offset: offset + (number * sector) as u64, bytes });
         }
     }
 }
