@@ -1,0 +1,123 @@
+//! Writers of several processes that race to open one file, again and again and across the renames of vacuums: at each
+//! moment one has it, the others are told that it is held, and what any of them has acknowledged is in the file that the
+//! name leads to.
+//!
+//! `PLICA_RACES=5000` makes it the whole run.
+
+#[path = "common/child.rs"]
+mod child;
+mod common;
+
+use child::{effort, role, start};
+use common::{Folder, assert_sound};
+use plica::{Error, Index, Limits, NewChunk, Options, Writer};
+use std::collections::BTreeSet;
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+const NAME: &str = "racing_writers_take_turns_also_across_vacuums";
+const WRITERS: usize = 4;
+
+/// Opens the file so many times, and notes each chunk that was acknowledged and how often the file was held.
+fn race(path: &Path, opens: usize) {
+    let number = std::process::id();
+    let notes = path.with_extension(format!("notes-{number}"));
+    let mut notes = std::fs::OpenOptions::new().create(true).append(true).open(notes).unwrap();
+    let options = Options::new().busy_timeout(Duration::from_millis(1));
+    let mut opened = 0;
+    while opened < opens {
+        let mut writer = match Writer::open_with(path, &options) {
+            Ok(writer) => writer,
+            Err(Error::Locked { path: held }) => {
+                assert_eq!(held.file_name(), path.file_name());
+                notes.write_all(b"held\n").unwrap();
+                continue;
+            }
+            Err(error) => panic!("{error}"),
+        };
+        let id = format!("{number}-{opened}");
+        let chunk = NewChunk { external_id: Some(&id), ..NewChunk::text("a chunk of a race") };
+        writer.append_chunk("book", &chunk).unwrap();
+        writer.commit().unwrap();
+        notes.write_all(format!("{id}\n").as_bytes()).unwrap();
+        opened += 1;
+        match (opened + number as usize) % 4 {
+            // The file is replaced while others wait for the lock of the old one.
+            0 => drop(writer.vacuum(&Limits::default()).unwrap()),
+            1 => {
+                writer.append_chunk("book", &NewChunk::text("never committed")).unwrap();
+                drop(writer);
+            }
+            _ => drop(writer),
+        }
+    }
+}
+
+#[test]
+fn racing_writers_take_turns_also_across_vacuums() {
+    let opens = effort("PLICA_RACES", 100) / WRITERS;
+    if let Some((_, path)) = role() {
+        return race(&path, opens);
+    }
+    let folder = Folder::new();
+    let path = folder.path("a.plica");
+    let mut writer = Writer::create(&path, &Options::new().fanout(4)).unwrap();
+    writer.add_document("book", "", "").unwrap();
+    writer.publish("book").unwrap();
+    writer.commit().unwrap();
+    drop(writer);
+    let children: Vec<_> = (0..WRITERS).map(|_| start(NAME, "race", &path)).collect();
+    children.into_iter().for_each(|child| child.finish());
+    let (mut acknowledged, mut held) = (BTreeSet::new(), 0);
+    for entry in std::fs::read_dir(path.parent().unwrap()).unwrap() {
+        let path = entry.unwrap().path();
+        if !path.to_string_lossy().contains("notes-") {
+            continue;
+        }
+        for line in std::fs::read_to_string(path).unwrap().lines() {
+            match line {
+                "held" => held += 1,
+                id => assert!(acknowledged.insert(id.to_owned())),
+            }
+        }
+    }
+    let snapshot = Index::open(&path).unwrap().snapshot();
+    assert_sound(&snapshot);
+    let chunks = snapshot.document("book").unwrap().chunks;
+    let found = (0..chunks).map(|ordinal| snapshot.chunk_at("book", ordinal).unwrap().external_id.unwrap());
+    assert_eq!(found.collect::<BTreeSet<_>>(), acknowledged);
+    assert_eq!((chunks as usize, acknowledged.len()), (WRITERS * opens, WRITERS * opens));
+    println!("{chunks} commits of {WRITERS} writers, {held} times the file was held");
+}
+
+/// The loser of a race with a vacuum may have opened the old file before the rename, and gets its lock after it.
+#[test]
+fn who_waited_for_the_old_file_never_gets_it() {
+    let folder = Folder::new();
+    let path = folder.path("a.plica");
+    let mut writer = Writer::create(&path, &Options::new()).unwrap();
+    writer.add_document("book", "", "").unwrap();
+    writer.publish("book").unwrap();
+    writer.commit().unwrap();
+    for round in 0..20 {
+        let options = Options::new().busy_timeout(Duration::from_secs(60));
+        std::thread::scope(|scope| {
+            let waiting: Vec<_> = (0..3)
+                .map(|number| {
+                    let (path, options) = (&path, &options);
+                    scope.spawn(move || {
+                        let mut writer = Writer::open_with(path, options).unwrap();
+                        let text = format!("round {round} number {number}");
+                        writer.append_chunk("book", &NewChunk::text(&text)).unwrap();
+                        writer.commit().unwrap();
+                    })
+                })
+                .collect();
+            writer.vacuum(&Limits::default()).unwrap();
+            waiting.into_iter().for_each(|thread| thread.join().unwrap());
+        });
+        assert_eq!(Index::open(&path).unwrap().snapshot().document("book").unwrap().chunks, (round + 1) * 3);
+        writer = Writer::open(&path).unwrap();
+    }
+}
