@@ -121,3 +121,63 @@ fn who_waited_for_the_old_file_never_gets_it() {
         writer = Writer::open(&path).unwrap();
     }
 }
+
+/// Creations race: one makes the index, the others are told that it is there or held, and nobody takes it away again.
+#[test]
+fn of_racing_creations_one_makes_the_index() {
+    let folder = Folder::new();
+    for round in 0..40 {
+        let path = folder.path(&format!("{round}.plica"));
+        if round % 2 == 1 {
+            // What a creation leaves that was cut short.
+            std::fs::write(&path, []).unwrap();
+        }
+        let barrier = std::sync::Barrier::new(4);
+        let create = |number: u32| {
+            barrier.wait();
+            match Writer::create(&path, &Options::new()) {
+                Ok(mut writer) => {
+                    writer.add_document(&format!("of {number}"), "", "").unwrap();
+                    writer.publish(&format!("of {number}")).unwrap();
+                    writer.commit().unwrap();
+                    Some(number)
+                }
+                Err(Error::Locked { .. }) => None,
+                Err(Error::Io { source, .. }) if source.kind() == std::io::ErrorKind::AlreadyExists => None,
+                Err(error) => panic!("{error}"),
+            }
+        };
+        let made = std::thread::scope(|scope| {
+            let create = &create;
+            let threads: Vec<_> = (0..4).map(|number| scope.spawn(move || create(number))).collect();
+            threads.into_iter().filter_map(|thread| thread.join().unwrap()).collect::<Vec<_>>()
+        });
+        let [number] = made[..] else { panic!("round {round}: {made:?} made the index") };
+        let documents = Index::open(&path).unwrap().snapshot().documents().unwrap();
+        assert_eq!(documents.iter().map(|document| &*document.id).collect::<Vec<_>>(), [format!("of {number}")]);
+    }
+}
+
+/// Who waits for a file that is removed meanwhile must not write to what nobody can find any more.
+#[test]
+fn who_waited_for_a_file_that_was_removed_is_told_so() {
+    let folder = Folder::new();
+    for round in 0..10u64 {
+        let path = folder.path(&format!("{round}.plica"));
+        let writer = Writer::create(&path, &Options::new()).unwrap();
+        std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| {
+                let options = Options::new().busy_timeout(Duration::from_secs(60));
+                Writer::open_with(&path, &options).map(|_| ())
+            });
+            std::thread::sleep(Duration::from_millis(2 * round));
+            std::fs::remove_file(&path).unwrap();
+            drop(writer);
+            let error = waiting.join().unwrap().unwrap_err();
+            assert!(
+                matches!(&error, Error::Io { source, .. } if source.kind() == std::io::ErrorKind::NotFound),
+                "{error}"
+            );
+        });
+    }
+}

@@ -51,6 +51,9 @@ pub struct Recovered {
 
 /// The writer of an index. There is at most one at a time, in any process.
 ///
+/// In a fork of its process it refuses to work ([`Error::Unusable`]), and dropping it there changes nothing. The lock of a
+/// process that was killed stays with forks of it until they end.
+///
 /// ```
 /// # fn main() -> plica::Result<()> {
 /// # let dir = tempfile::tempdir().unwrap();

@@ -11,6 +11,7 @@ use crate::store::source::Medium;
 use crate::{Error, Result};
 use plica_format::limits::PAGE_BYTES;
 use std::fs::{File, OpenOptions, TryLockError};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,6 +20,9 @@ use std::time::{Duration, Instant};
 const LOCK_PAUSE: Duration = Duration::from_millis(2);
 /// A reader may hold the lock for an instant to see whether a writer lives: wait at least this long for it.
 const LOCK_PATIENCE: Duration = Duration::from_millis(20);
+
+/// How often a file is created or opened that others create and remove at the same time.
+const CREATE_ATTEMPTS: usize = 100;
 
 /// An open file with the writer's lock.
 #[derive(Debug)]
@@ -39,24 +43,45 @@ impl LockedFile {
         let name = path.file_name().ok_or_else(|| Error::invalid(format!("{} names no file", path.display())))?;
         let directory = parent(path).canonicalize().map_err(Error::io(action, Some(path)))?;
         let path = directory.join(name);
-        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path);
-        match file {
-            Ok(file) => {
-                let locked = Self::lock(file, path, LOCK_PATIENCE)?;
-                // Another creation may have taken the file between its making and the lock.
-                let length = locked.file.metadata().map_err(Error::io(action, Some(&locked.path)))?.len();
-                if length == 0 { Ok(locked) } else { Err(Error::Locked { path: locked.path.clone() }) }
-            }
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
-                let exists = Error::io(action, Some(&path));
-                let locked = Self::open(&path, LOCK_PATIENCE)?;
-                if !locked.is_unborn().map_err(Error::io(action, Some(&path)))? {
-                    return Err(exists(error));
+        for _ in 0..CREATE_ATTEMPTS {
+            let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path);
+            match file {
+                Ok(file) => {
+                    let locked = Self::lock(file, path.clone(), LOCK_PATIENCE)?;
+                    // Another creation may have taken the file between its making and the lock, and have removed it again.
+                    let length = locked.file.metadata().map_err(Error::io(action, Some(&path)))?.len();
+                    match locked.is_named()? {
+                        true if length == 0 => return Ok(locked),
+                        true => return Err(Error::Locked { path }),
+                        false => {}
+                    }
                 }
-                locked.file.set_len(0).map_err(Error::io(action, Some(&path)))?;
-                Ok(locked)
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+                    let locked = match Self::open(&path, LOCK_PATIENCE) {
+                        // It was there, and is gone.
+                        Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => continue,
+                        locked => locked?,
+                    };
+                    if !locked.is_unborn().map_err(Error::io(action, Some(&path)))? {
+                        return Err(Error::io(action, Some(&path))(error));
+                    }
+                    locked.file.set_len(0).map_err(Error::io(action, Some(&path)))?;
+                    return Ok(locked);
+                }
+                Err(error) => return Err(Error::io(action, Some(&path))(error)),
             }
-            Err(error) => Err(Error::io(action, Some(&path))(error)),
+        }
+        // A link that leads nowhere, say.
+        Err(Error::io(action, Some(&path))(ErrorKind::AlreadyExists.into()))
+    }
+
+    /// Whether its name still leads to the file. Who waited for the lock may have got that of a file that was removed or
+    /// replaced meanwhile, and nobody would find what is written there.
+    fn is_named(&self) -> Result<bool> {
+        match std::fs::symlink_metadata(&self.path) {
+            Ok(_) => is_same_file(&self.file, &self.path),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(Error::io("examine", Some(&self.path))(error)),
         }
     }
 
@@ -79,7 +104,7 @@ impl LockedFile {
             let file = OpenOptions::new().read(true).write(true).open(&path);
             let file = file.map_err(Error::io(action, Some(&path)))?;
             let locked = Self::lock(file, path, busy_timeout)?;
-            if is_same_file(&locked.file, &locked.path)? {
+            if locked.is_named()? {
                 return Ok(locked);
             }
         }
@@ -97,7 +122,7 @@ impl LockedFile {
                 }
                 std::fs::remove_file(&path).map_err(Error::io("remove", Some(&path)))?;
             }
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => {}
             Err(error) => return Err(Error::io(action, Some(&path))(error)),
         }
         let mut options = OpenOptions::new();

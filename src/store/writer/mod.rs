@@ -130,11 +130,7 @@ impl StoreWriter {
     /// [`Error::Io`] (an existing path among them); nothing is left behind then, as far as it can be removed.
     pub(crate) fn create(path: &Path, parameters: Parameters, options: &WriteOptions) -> Result<Self> {
         let locked = LockedFile::create(path)?;
-        let path = locked.path.clone();
-        let made = Self::create_on(Place::File(locked), parameters, options);
-        made.inspect_err(|_| {
-            let _ = std::fs::remove_file(&path);
-        })
+        Self::create_on(Place::File(locked), parameters, options)
     }
 
     /// Opens an index for writing, and settles what a dead writer may have left.

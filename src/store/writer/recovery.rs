@@ -40,8 +40,23 @@ pub(crate) struct RecoveryReport {
 }
 
 impl StoreWriter {
-    /// Makes a new index in an empty file.
+    /// Makes a new index in an empty file. Where that fails, the file is removed while the lock is still held: after that
+    /// the name could be that of another one.
     pub(in crate::store) fn create_on(place: Place, parameters: Parameters, options: &WriteOptions) -> Result<Self> {
+        match Self::write_first(&place, parameters, options) {
+            Ok((page, head)) => {
+                let salt = head.commit.salt;
+                Ok(Self::assemble(place, page, head, salt, [0, 0], options))
+            }
+            Err(error) => {
+                place.remove();
+                Err(error)
+            }
+        }
+    }
+
+    /// Writes page 0, the slots and the first commit.
+    fn write_first(place: &Place, parameters: Parameters, options: &WriteOptions) -> Result<(FilePage, Head)> {
         let medium = place.medium();
         let io = |action| Error::io(action, Some(place.path()));
         let file_id = match options.file_id {
@@ -76,7 +91,7 @@ impl StoreWriter {
         medium.write_at(&bytes, FIRST_BLOCK_OFFSET).map_err(io("write to"))?;
         write_head(&*medium, &page, &head).map_err(io("write the head of"))?;
         place.sync_directory()?;
-        Ok(Self::assemble(place, page, head, salt, [0, 0], options))
+        Ok((page, head))
     }
 
     /// Opens the index in a file that no other writer has.
