@@ -104,7 +104,7 @@ fn a_sector_of_zeros_or_of_another_place_anywhere() {
             let mut bad = bytes.clone();
             bad[place.clone()].fill(0);
             try_damaged(bad, &right, &mut classes, || format!("zeros in sector {at} of {name}"));
-            for other in (0..sectors).step_by(stride(7)).filter(|&other| other != at) {
+            for other in (0..sectors).step_by(stride(13)).filter(|&other| other != at) {
                 let mut bad = bytes.clone();
                 bad[place.clone()].copy_from_slice(&bytes[other * 512..(other + 1) * 512]);
                 try_damaged(bad, &right, &mut classes, || format!("sector {other} in the place of {at} of {name}"));
