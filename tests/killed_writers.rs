@@ -3,19 +3,19 @@
 //!
 //! `PLICA_KILLS=10000` makes it the whole run.
 
+#[path = "common/child.rs"]
+mod child;
 mod common;
 
+use child::{effort, role, start};
 use common::{Folder, assert_sound};
 use plica::{Index, Limits, NewChunk, Options, Refreshed, Snapshot, TextQuery, Writer};
 use std::collections::BTreeSet;
 use std::io::Write;
 use std::path::Path;
-use std::process::{Child, Command};
 use std::time::Duration;
 
 const NAME: &str = "no_acknowledged_commit_is_lost_whenever_a_writer_is_killed";
-const ROLE: &str = "PLICA_TEST_ROLE";
-const PLACE: &str = "PLICA_TEST_PLACE";
 
 /// Writers that are killed over one file; a vacuum of a longer one takes longer.
 const KILLS_A_FILE: usize = 500;
@@ -73,23 +73,6 @@ fn read(path: &Path) {
     }
 }
 
-/// A child that does not outlive the test.
-struct Reaped(Child);
-
-impl Drop for Reaped {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
-fn start(role: &str, path: &Path) -> Reaped {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", NAME, "--nocapture"]).env(ROLE, role).env(PLACE, path);
-    command.stdout(std::process::Stdio::null());
-    Reaped(command.spawn().unwrap())
-}
-
 /// The commits that returned, each once.
 fn acknowledged(path: &Path) -> BTreeSet<u32> {
     let lines = std::fs::read_to_string(file(path, "acknowledged")).unwrap();
@@ -112,10 +95,10 @@ fn demand(path: &Path, kills: usize) -> Snapshot {
 
 #[test]
 fn no_acknowledged_commit_is_lost_whenever_a_writer_is_killed() {
-    if let (Ok(role), Some(path)) = (std::env::var(ROLE), std::env::var_os(PLACE)) {
-        return if role == "write" { write(Path::new(&path)) } else { read(Path::new(&path)) };
+    if let Some((role, path)) = role() {
+        return if role == "write" { write(&path) } else { read(&path) };
     }
-    let kills: usize = std::env::var("PLICA_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(60);
+    let kills = effort("PLICA_KILLS", 60);
     let mut random = 88_172_645_463_325_252u64;
     let (mut done, mut commits) = (0, 0);
     while done < kills {
@@ -136,8 +119,8 @@ fn kill(kills: usize, random: &mut u64) -> u32 {
     writer.publish("book").unwrap();
     writer.commit().unwrap();
     drop(writer);
-    let mut readers = [start("read", &path), start("read", &path)];
-    let mut writers = [start("write", &path), start("write", &path)];
+    let mut readers = [start(NAME, "read", &path), start(NAME, "read", &path)];
+    let mut writers = [start(NAME, "write", &path), start(NAME, "write", &path)];
     for kill in 1..=kills {
         *random ^= *random << 13;
         *random ^= *random >> 7;
@@ -151,7 +134,7 @@ fn kill(kills: usize, random: &mut u64) -> u32 {
             assert!(reader.0.try_wait().unwrap().is_none(), "a reader ended by itself");
         }
         demand(&path, kill);
-        *writer = start("write", &path);
+        *writer = start(NAME, "write", &path);
     }
     // The last ones are killed, too.
     drop(writers);

@@ -1,17 +1,18 @@
 //! Eight processes search one file while a ninth appends to it: no error, every answer belongs to some commit, and
 //! refreshing shows new ones.
 
+#[path = "common/child.rs"]
+mod child;
 mod common;
 
+use child::{Reaped, role, start};
 use common::Folder;
 use plica::{Index, NewChunk, Options, Query, Refreshed, Writer};
 use std::path::Path;
-use std::process::{Child, Command};
 use std::time::Duration;
 
 const COMMITS: u32 = 1000;
 const READERS: usize = 8;
-const READ: &str = "PLICA_TEST_READ";
 
 /// Commit 1 is creation, commit 2 publishes the document, each later one adds a chunk.
 fn chunks_at(sequence: u64) -> u32 {
@@ -51,19 +52,10 @@ fn read(path: &Path) {
     }
 }
 
-struct Reaped(Child);
-
-impl Drop for Reaped {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
-    }
-}
-
 #[test]
 fn eight_readers_beside_a_writer() {
-    if let Some(path) = std::env::var_os(READ) {
-        return read(Path::new(&path));
+    if let Some((_, path)) = role() {
+        return read(&path);
     }
     let folder = Folder::new();
     let path = folder.path("shared.plica");
@@ -71,14 +63,8 @@ fn eight_readers_beside_a_writer() {
     writer.add_document("book", "", "").unwrap();
     writer.publish("book").unwrap();
     writer.commit().unwrap();
-    let test = std::env::current_exe().unwrap();
-    let mut readers: Vec<Reaped> = (0..READERS)
-        .map(|_| {
-            let mut command = Command::new(&test);
-            command.args(["--exact", "eight_readers_beside_a_writer", "--nocapture"]).env(READ, &path);
-            Reaped(command.spawn().unwrap())
-        })
-        .collect();
+    let mut readers: Vec<Reaped> =
+        (0..READERS).map(|_| start("eight_readers_beside_a_writer", "read", &path)).collect();
     // The writer begins when all have opened the file.
     let ready = || {
         let names = std::fs::read_dir(path.parent().unwrap()).unwrap();
@@ -93,9 +79,7 @@ fn eight_readers_beside_a_writer() {
         writer.append_chunk("book", &NewChunk::text(&text)).unwrap();
         writer.commit().unwrap();
     }
-    for reader in &mut readers {
-        assert!(reader.0.wait().unwrap().success());
-    }
+    readers.into_iter().for_each(Reaped::finish);
 }
 
 #[test]
