@@ -25,6 +25,12 @@ pub struct Finding {
     pub detail: String,
 }
 
+impl Finding {
+    pub(super) fn new(offset: u64, what: String, detail: String) -> Self {
+        Self { offset, what, detail }
+    }
+}
+
 /// What a check looked at, and what it found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]

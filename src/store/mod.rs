@@ -16,6 +16,7 @@ mod map;
 mod memory;
 mod open;
 mod positioned;
+mod scan;
 #[cfg(any(test, feature = "simulation"))]
 pub(crate) mod simulated;
 mod source;
@@ -28,4 +29,5 @@ pub(crate) use codec::{Compression, TRAINED_BYTES, TRAINED_BYTES_MOST, train};
 pub(crate) use head::Head;
 pub use open::SourceKind;
 pub(crate) use open::{Opened, ReadOptions, Refresh, open_bytes, open_read};
+pub(crate) use scan::{Scan, Stretch, scan};
 pub(crate) use writer::{Durability, StoreWriter, WriteOptions, copy};
