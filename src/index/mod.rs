@@ -3,6 +3,7 @@
 mod backup;
 mod budget;
 mod check;
+mod check_dependents;
 mod check_postings;
 mod check_records;
 pub(crate) mod columns;
@@ -38,7 +39,7 @@ pub(crate) mod view;
 mod writer;
 
 pub use budget::Budget;
-pub use check::{Finding, Report};
+pub use check::{CheckOptions, Finding, Report, check};
 pub(crate) use documents::ChunkCounts;
 pub use documents::{Appended, NewChunk, Origin};
 pub use entities::Entity;

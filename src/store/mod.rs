@@ -29,5 +29,5 @@ pub(crate) use codec::{Compression, TRAINED_BYTES, TRAINED_BYTES_MOST, train};
 pub(crate) use head::Head;
 pub use open::SourceKind;
 pub(crate) use open::{Opened, ReadOptions, Refresh, open_bytes, open_read};
-pub(crate) use scan::{Scan, Stretch, scan};
+pub(crate) use scan::{Met, Scan, Stretch, each_block, scan};
 pub(crate) use writer::{Durability, StoreWriter, WriteOptions, copy};

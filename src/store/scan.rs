@@ -5,7 +5,7 @@
 //! in every commit block; where none of these is left, any id will do with which a header passes, since a checksum of 32
 //! bits tells no more of the id than 32 bits ([`BlockHeader::like_id`]).
 
-use super::blocks::{Blocks, check_payload};
+use super::blocks::{Blocks, check_payload, damaged, read_failed};
 use super::head::Head;
 use super::open::open_read;
 use super::positioned::FileSource;
@@ -234,61 +234,93 @@ fn find_id(source: &dyn Source, length: u64, go_on: &dyn Fn() -> Result<()>) -> 
     Ok(votes.into_iter().max_by_key(|&(id, count)| (count, id)).map(|(id, _)| id))
 }
 
+/// What is met on a walk.
+#[derive(Debug)]
+pub(crate) enum Met {
+    /// A block that was verified.
+    Sound(Reference),
+    /// A stretch without one.
+    Damaged(Stretch),
+}
+
+/// Walks the blocks of a file up to `end`, in order. Each with a sound header is put before `verify`, which says that it is
+/// damaged by [`Error::Damaged`]. Behind a damaged header the walk goes on at the next block that is sound.
+pub(crate) fn each_block(
+    source: &dyn Source,
+    id: &FileId,
+    end: u64,
+    mut verify: impl FnMut(&Reference) -> Result<()>,
+    mut sink: impl FnMut(Met) -> Result<()>,
+) -> Result<()> {
+    let mut at = FIRST_BLOCK_OFFSET;
+    let mut header = [0; HEADER_BYTES];
+    while at < end {
+        let decoded = match at + HEADER_BYTES as u64 <= end {
+            true => {
+                source.read_at(&mut header, at).map_err(read_failed(at, "block header"))?;
+                BlockHeader::decode(&header, id, at).map_err(|error| error.to_string())
+            }
+            false => Err("the file ends within a header".to_owned()),
+        };
+        let (what, detail) = match decoded.map(|header| reference(&header, at)) {
+            // A sound header says where the next block is, unless the file ends before.
+            Ok(reference) if reference.end() <= end => {
+                let verified = verify(&reference);
+                sink(match verified {
+                    Ok(()) => Met::Sound(reference),
+                    Err(Error::Damaged { detail, .. }) => {
+                        let (bytes, what) = (reference.end() - at, format!("{} block", reference.kind.name()));
+                        Met::Damaged(Stretch { offset: at, bytes, what, detail })
+                    }
+                    Err(error) => return Err(error),
+                })?;
+                at = reference.end();
+                continue;
+            }
+            Ok(reference) => {
+                let detail = format!("it ends at {}, the file at {end}", reference.end());
+                (format!("{} block", reference.kind.name()), detail)
+            }
+            Err(detail) => ("block header".to_owned(), detail),
+        };
+        let next = next_sound(source, id, at + BLOCK_ALIGN_BYTES, end)?;
+        sink(Met::Damaged(Stretch { offset: at, bytes: next - at, what, detail }))?;
+        at = next;
+    }
+    Ok(())
+}
+
+/// The next sound block, or the end.
+fn next_sound(source: &dyn Source, id: &FileId, from: u64, end: u64) -> Result<u64> {
+    let mut at = from;
+    while let Some(offset) = find_magic(source, at, end)? {
+        if sound_at(source, id, offset, end)?.is_some() {
+            return Ok(offset);
+        }
+        at = offset + BLOCK_ALIGN_BYTES;
+    }
+    Ok(end)
+}
+
 impl Scan {
     /// Walks the file and sorts what is sound from what is damaged.
     fn walk(&mut self, source: &dyn Source, id: FileId, go_on: &dyn Fn() -> Result<()>) -> Result<()> {
-        let mut at = FIRST_BLOCK_OFFSET;
-        let mut header = [0; HEADER_BYTES];
-        while at < self.length {
+        let (sound, damage, length) = (&mut self.sound, &mut self.damage, self.length);
+        let verify = |reference: &Reference| {
             go_on()?;
-            let decoded = match at + HEADER_BYTES as u64 <= self.length {
-                true => {
-                    source.read_at(&mut header, at).map_err(Error::io("read", None))?;
-                    BlockHeader::decode(&header, &id, at).map_err(|error| error.to_string())
-                }
-                false => Err("the file ends within a header".to_owned()),
-            };
-            let (what, detail) = match decoded {
-                Ok(decoded) => {
-                    let reference = reference(&decoded, at);
-                    let what = format!("{} block", decoded.kind.name());
-                    match payload_at(source, &reference, self.length)? {
-                        Ok(_) => {
-                            if decoded.kind != BlockKind::Padding {
-                                self.sound.push(reference);
-                            }
-                            at = reference.end();
-                            continue;
-                        }
-                        // A sound header says where the next block is, unless the file ends before.
-                        Err(detail) if reference.end() <= self.length => {
-                            let bytes = reference.end() - at;
-                            self.damage.push(Stretch { offset: at, bytes, what, detail });
-                            at = reference.end();
-                            continue;
-                        }
-                        Err(detail) => (what, detail),
-                    }
-                }
-                Err(detail) => ("block header".to_owned(), detail),
-            };
-            let next = self.next_sound(source, &id, at + BLOCK_ALIGN_BYTES)?;
-            self.damage.push(Stretch { offset: at, bytes: next - at, what, detail });
-            at = next;
-        }
-        Ok(())
-    }
-
-    /// The next sound block, or the end of the file.
-    fn next_sound(&self, source: &dyn Source, id: &FileId, from: u64) -> Result<u64> {
-        let mut at = from;
-        while let Some(offset) = find_magic(source, at, self.length)? {
-            if sound_at(source, id, offset, self.length)?.is_some() {
-                return Ok(offset);
+            match payload_at(source, reference, length)? {
+                Ok(_) => Ok(()),
+                Err(detail) => Err(damaged(reference.offset, "", detail)),
             }
-            at = offset + BLOCK_ALIGN_BYTES;
-        }
-        Ok(self.length)
+        };
+        each_block(source, &id, length, verify, |met| {
+            match met {
+                Met::Sound(reference) if reference.kind == BlockKind::Padding => {}
+                Met::Sound(reference) => sound.push(reference),
+                Met::Damaged(stretch) => damage.push(stretch),
+            }
+            Ok(())
+        })
     }
 
     /// The newest commit of which the commit block is sound.

@@ -343,7 +343,7 @@ pub(super) fn information(remains: &Remains, head: &DocumentHead) -> Result<(Inf
 }
 
 /// Runs of ascending numbers: first and last of each.
-pub(super) fn runs(ordinals: &[u32]) -> Vec<(u32, u32)> {
+pub(in crate::index) fn runs(ordinals: &[u32]) -> Vec<(u32, u32)> {
     let mut runs: Vec<(u32, u32)> = Vec::new();
     for &ordinal in ordinals {
         match runs.last_mut() {

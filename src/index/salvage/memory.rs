@@ -95,7 +95,7 @@ pub(super) fn each_entity(
 }
 
 /// Numbers as `3, 5 to 9`.
-pub(super) fn shown(runs: &[(u32, u32)]) -> String {
+pub(in crate::index) fn shown(runs: &[(u32, u32)]) -> String {
     let shown = runs.iter().map(|&(first, last)| match first == last {
         true => first.to_string(),
         false => format!("{first} to {last}"),

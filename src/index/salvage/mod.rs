@@ -10,13 +10,16 @@
 //! document.
 
 mod documents;
+mod fragments;
 mod memory;
 mod outlines;
-mod remains;
+pub(super) mod remains;
 mod report;
 mod trees;
 mod write;
 
+pub(super) use documents::runs;
+pub(super) use memory::shown;
 pub use report::{Loss, Salvaged};
 
 use super::check::Finding;
@@ -39,7 +42,8 @@ use std::path::Path;
 /// it may be damaged anywhere, page 0 and all slots included. The new index has an id of its own and one commit.
 ///
 /// Chunks, summaries, entities, outlines and records are taken wherever their own blocks are sound. A lost chunk keeps its
-/// place, empty. A document whose head is lost keeps its id where that is found elsewhere, else it is `lost-document-N`. What is lost, and
+/// place, empty. A document whose head is lost keeps its id where that is found elsewhere, else it is `lost-document-N`; text of
+/// which nothing says any more whose it is is cut into chunks of a document `lost-texts`. What is lost, and
 /// what no commit vouches for, is reported, and noted in the metadata of the document under `"salvage"`.
 ///
 /// ```
@@ -104,7 +108,7 @@ pub fn salvage(damaged: impl AsRef<Path>, new: impl AsRef<Path>, limits: &Limits
 
 fn finding(stretch: &store::Stretch) -> Finding {
     let store::Stretch { offset, bytes, what, detail } = stretch.clone();
-    Finding::new(offset, what, format!("{bytes} bytes: {detail}"))
+    Finding { bytes, ..Finding::new(offset, what, detail) }
 }
 
 fn options(parameters: &Parameters) -> Options {

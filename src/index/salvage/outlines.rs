@@ -12,6 +12,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 /// Hash of a node.
 type Hash = [u8; 16];
+/// Names of subjects in compared form, with the hash of the category.
+type Standing = HashSet<(Vec<u8>, Hash)>;
 
 /// A subject that was found.
 #[derive(Debug, Clone)]
@@ -84,7 +86,7 @@ impl Large {
 struct Reading {
     document: u32,
     /// Subjects that stand, as the name in compared form and the hash of the category; none where that is not known.
-    standing: Option<HashSet<(Vec<u8>, Hash)>>,
+    standing: Option<Standing>,
     /// Paths of categories by their hash.
     paths: HashMap<Hash, Path>,
     found: BTreeMap<(Path, Vec<u8>), FoundSubject>,
@@ -159,7 +161,7 @@ impl<'a> Outlines<'a> {
     }
 
     /// The subjects that stand; `None` where names may be lost.
-    fn standing(&self, document: u32) -> Result<Option<HashSet<(Vec<u8>, Hash)>>> {
+    fn standing(&self, document: u32) -> Result<Option<Standing>> {
         if self.remains.may_lose_kind(key::SUBJECT_NAME) {
             return Ok(None);
         }

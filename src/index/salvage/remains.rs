@@ -19,11 +19,13 @@ use std::collections::{BTreeSet, HashSet};
 
 /// A range of keys whose values are lost in one segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct LostKeys {
+pub(in crate::index) struct LostKeys {
+    /// The block that held them, or led to them.
+    pub(in crate::index) offset: u64,
     /// The first key that may be lost.
-    pub(super) from: Vec<u8>,
+    pub(in crate::index) from: Vec<u8>,
     /// The first key behind them.
-    pub(super) to: Option<Vec<u8>>,
+    pub(in crate::index) to: Option<Vec<u8>>,
 }
 
 impl LostKeys {
@@ -31,7 +33,8 @@ impl LostKeys {
         self.from.as_slice() <= key && self.to.as_deref().is_none_or(|to| key < to)
     }
 
-    fn meets(&self, first: &[u8], last: &[u8]) -> bool {
+    /// Whether keys from `first` to `last` may be among them.
+    pub(super) fn meets(&self, first: &[u8], last: &[u8]) -> bool {
         self.from.as_slice() <= last && self.to.as_deref().is_none_or(|to| first < to)
     }
 }
@@ -47,18 +50,18 @@ struct Layer {
 
 /// The value of a key in one layer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
-    pub(super) value: Vec<u8>,
+pub(in crate::index) struct Found {
+    pub(in crate::index) value: Vec<u8>,
     /// Whether a commit vouches for it.
     pub(super) is_vouched: bool,
 }
 
 /// The layers, oldest first.
 #[derive(Debug)]
-pub(super) struct Remains {
+pub(in crate::index) struct Remains {
     pub(super) blocks: Blocks,
     layers: Vec<Layer>,
-    pub(super) lost: Vec<LostKeys>,
+    pub(in crate::index) lost: Vec<LostKeys>,
     /// Whether leaves that no commit vouches for count for lost keys alone.
     only_lost: bool,
     /// Whether any commit vouches for anything.
@@ -85,20 +88,8 @@ impl Remains {
             Some(state) => state.dictionary,
             None => scan.sound.iter().rev().find(|reference| reference.kind == BlockKind::Dictionary).copied(),
         };
-        let mut remains = Self {
-            blocks: scan.blocks.with_dictionary(dictionary),
-            layers: Vec::new(),
-            lost: Vec::new(),
-            only_lost: scan.is_newest,
-            has_commit: state.is_some(),
-            wrong: RefCell::default(),
-        };
-        let mut reached = HashSet::new();
-        for (segment, from) in state.map(IndexState::views).unwrap_or_default() {
-            let mut layer = Layer { from: from.to_vec(), leaves: Vec::new(), is_vouched: true };
-            remains.gather(&segment.root, u8::MAX, (from, None), &mut layer, &mut reached)?;
-            remains.layers.push(layer);
-        }
+        let blocks = scan.blocks.with_dictionary(dictionary);
+        let (mut remains, reached) = Self::gathered(blocks, state, scan.is_newest)?;
         let end = scan.newest.as_ref().map_or(0, |head| head.end);
         let orphans = scan.sound.iter().filter(|reference| reference.kind == BlockKind::Leaf);
         let orphans = orphans.filter(|reference| !reached.contains(&reference.offset));
@@ -111,6 +102,61 @@ impl Remains {
         remains.layers.splice(0..0, below);
         remains.layers.extend(above);
         Ok(remains)
+    }
+
+    /// Of a commit alone, without what it does not reach.
+    pub(in crate::index) fn of_commit(blocks: &Blocks, state: &IndexState) -> Result<Self> {
+        Ok(Self::gathered(blocks.clone(), Some(state), true)?.0)
+    }
+
+    /// The segments of a state, and the offsets of the blocks that they reach.
+    fn gathered(blocks: Blocks, state: Option<&IndexState>, only_lost: bool) -> Result<(Self, HashSet<u64>)> {
+        let mut remains = Self {
+            blocks,
+            layers: Vec::new(),
+            lost: Vec::new(),
+            only_lost,
+            has_commit: state.is_some(),
+            wrong: RefCell::default(),
+        };
+        let mut reached = HashSet::new();
+        for (segment, from) in state.map(IndexState::views).unwrap_or_default() {
+            let mut layer = Layer { from: from.to_vec(), leaves: Vec::new(), is_vouched: true };
+            remains.gather(&segment.root, u8::MAX, (from, None), &mut layer, &mut reached)?;
+            remains.layers.push(layer);
+        }
+        Ok((remains, reached))
+    }
+
+    /// Hands every entry of every leaf to `sink`: leaf, key, and the value as the leaf holds it.
+    pub(in crate::index) fn each_stored(
+        &self,
+        mut sink: impl FnMut(&Reference, &[u8], &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        for (layer, (_, reference)) in
+            self.layers.iter().flat_map(|layer| layer.leaves.iter().map(move |leaf| (layer, leaf)))
+        {
+            let Some(payload) = self.payload(reference)? else { continue };
+            let leaf = match Leaf::trusted(&payload) {
+                Ok(leaf) => leaf,
+                Err(error) => {
+                    self.note(Error::damaged_block(reference)(error))?;
+                    continue;
+                }
+            };
+            let mut cursor = leaf.seek(&layer.from);
+            loop {
+                match cursor.next() {
+                    Ok(Some((key, stored))) => sink(reference, key, stored)?,
+                    Ok(None) => break,
+                    Err(error) => {
+                        self.note(Error::damaged_block(reference)(error))?;
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Notes damage; any other error is passed on.
@@ -130,7 +176,7 @@ impl Remains {
     }
 
     /// The payload of a block, where it is sound.
-    pub(super) fn payload(&self, reference: &Reference) -> Result<Option<Vec<u8>>> {
+    pub(in crate::index) fn payload(&self, reference: &Reference) -> Result<Option<Vec<u8>>> {
         match self.blocks.read(reference) {
             Ok(payload) => Ok(Some(payload.to_vec())),
             Err(error) => self.note(error).map(|()| None),
@@ -151,7 +197,8 @@ impl Remains {
             return Ok(());
         }
         let lose = |remains: &mut Self| {
-            remains.lost.push(LostKeys { from: from.max(&layer.from).to_vec(), to: to.map(<[u8]>::to_vec) });
+            let (from, to) = (from.max(&layer.from).to_vec(), to.map(<[u8]>::to_vec));
+            remains.lost.push(LostKeys { offset: reference.offset, from, to });
         };
         let Some(payload) = self.payload(reference)? else {
             lose(self);
@@ -229,7 +276,7 @@ impl Remains {
     }
 
     /// The value of a key as a leaf holds it.
-    fn load(&self, leaf: &Reference, stored: &[u8]) -> Result<Option<Vec<u8>>> {
+    pub(in crate::index) fn load(&self, leaf: &Reference, stored: &[u8]) -> Result<Option<Vec<u8>>> {
         match load_value(&self.blocks, leaf, stored, |value| Ok(value.to_vec())) {
             Ok(value) => Ok(Some(value)),
             Err(error) => self.note(error).map(|()| None),
@@ -257,7 +304,7 @@ impl Remains {
     }
 
     /// The newest value of a key that `decode` takes, and whether a commit vouches for it.
-    pub(super) fn newest<T>(
+    pub(in crate::index) fn newest<T>(
         &self,
         key: &[u8],
         decode: impl Fn(&[u8]) -> Result<T, plica_format::FormatError>,
@@ -272,7 +319,11 @@ impl Remains {
     }
 
     /// Hands every key that starts with `prefix`, ascending, with its values, oldest first, to `sink`.
-    pub(super) fn each(&self, prefix: &[u8], mut sink: impl FnMut(&[u8], &[Found]) -> Result<()>) -> Result<()> {
+    pub(in crate::index) fn each(
+        &self,
+        prefix: &[u8],
+        mut sink: impl FnMut(&[u8], &[Found]) -> Result<()>,
+    ) -> Result<()> {
         let mut cursors: Vec<Cursor<'_>> = Vec::new();
         for layer in &self.layers {
             let start = layer.from.as_slice().max(prefix);

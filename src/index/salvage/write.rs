@@ -1,12 +1,14 @@
 //! Writing what was found into the new index, and noting what could not be.
 
 use super::documents::{Documents, Found, information, loss, runs};
+use super::fragments::each_fragment;
 use super::memory::{each_entity, shown};
 use super::outlines::Outlines;
 use super::placeholder;
-use super::remains::Remains;
+use super::remains::{LostKeys, Remains};
 use super::report::{Loss, Salvaged};
 use super::trees::{Tree, Trees};
+use crate::index::check_dependents::shown_keys;
 use crate::index::documents::{NewChunk, Origin};
 use crate::index::options::MemoryScope;
 use crate::index::outline::{Compiled, DEFAULT_BUDGET};
@@ -15,6 +17,7 @@ use crate::index::writer::Writer;
 use crate::ingest::{Category, RecordUpdate};
 use crate::search::Limits;
 use crate::store::Scan;
+use crate::text::Chunker;
 use crate::{Error, Result};
 use plica_format::fold::cover;
 use plica_format::key::{self, RecordKey};
@@ -22,6 +25,24 @@ use plica_format::outline::Subject;
 use plica_format::page::Parameters;
 use plica_format::record::RecordRow;
 use std::collections::BTreeMap;
+
+/// Whether a range of keys holds anything that is not made anew from what else is there.
+fn is_told_once(lost: &LostKeys) -> bool {
+    const KINDS: [u8; 11] = [
+        key::DOCUMENT,
+        key::REPLACEMENT,
+        key::CHUNK_PLACES,
+        key::CHUNK_TEXTS,
+        key::CHUNK_ENTITIES,
+        key::ENTITY_PART,
+        key::ENTITY_ROWS,
+        key::OUTLINE,
+        key::CATEGORY,
+        key::PAGE_SUMMARY,
+        key::RECORD,
+    ];
+    KINDS.into_iter().any(|kind| lost.meets(&[kind], &[kind, u8::MAX, u8::MAX]))
+}
 
 /// Placeholders for lost chunks: at most one for so many bytes of the damaged file, and some more.
 const PLACEHOLDER_BYTES: u64 = 64;
@@ -78,6 +99,7 @@ impl<'a> Salvage<'a> {
                 self.document(&mut documents, &mut trees, number, &found)?;
             }
         }
+        let lost_texts = self.fragments(&documents)?;
         self.entities(&mut documents)?;
         let mut outlines = Outlines::new(self.remains, &self.scan.sound);
         for &number in &numbers {
@@ -92,10 +114,54 @@ impl<'a> Salvage<'a> {
                 self.finish(number, found)?;
             }
         }
+        if let Some(id) = lost_texts {
+            self.writer.publish(&id)?;
+        }
+        for lost in &self.remains.lost {
+            if is_told_once(lost) {
+                let detail =
+                    format!("{}, in a block at offset {}", shown_keys(&lost.from, lost.to.as_deref()), lost.offset);
+                self.report.lost.push(loss("", "keys", detail));
+            }
+        }
         self.writer.commit()?;
         self.report.lost.sort();
+        self.report.lost.dedup();
         self.report.unvouched.sort();
         Ok(())
+    }
+
+    /// Writes what is text of nobody knows what, and gives the id of the document that it is put into.
+    fn fragments(&mut self, documents: &Documents) -> Result<Option<String>> {
+        let end = match (self.scan.is_newest, &self.scan.newest) {
+            (true, Some(head)) => head.end,
+            _ => self.scan.length,
+        };
+        let taken = |id: &str| documents.found.values().any(|found| found.id == id);
+        let ids = std::iter::once("lost-texts".to_owned()).chain((2..).map(|at| format!("lost-texts ({at})")));
+        let Some(id) = ids.into_iter().find(|id| !taken(id)) else { return Ok(None) };
+        let chunker = Chunker::new(self.parameters.chunk_words);
+        let mut chunks = 0;
+        each_fragment(self.remains, &self.scan.sound, end, |fragment| {
+            self.limits.check()?;
+            if chunks == 0 {
+                self.writer.add_document(&id, "", r#"{"salvage":{"unvouched_document":true}}"#)?;
+            }
+            for text in chunker.chunks(fragment) {
+                self.writer.give_chunk(&id, &NewChunk::text(text), None)?;
+                chunks += 1;
+            }
+            Ok(())
+        })?;
+        if chunks == 0 {
+            return Ok(None);
+        }
+        self.report.documents += 1;
+        self.report.chunks += u64::from(chunks);
+        let detail =
+            "their texts, cut anew; nothing says any more which document they are of, nor where its chunks began";
+        self.report.unvouched.push(Loss { chunks: vec![(0, chunks - 1)], ..loss(&id, "chunk", detail) });
+        Ok(Some(id))
     }
 
     fn lose(&mut self, loss: Loss) {
