@@ -171,7 +171,7 @@ fn a_lost_block_costs_what_hangs_from_it_and_no_more() {
                 let all_there = texts(&before).iter().all(|text| left.contains(text) || nameless.contains(text));
                 assert!(all_there || matches!(kind, BlockKind::Text | BlockKind::Dictionary), "{context}");
                 let changed = difference(&before, &lines).is_some();
-                assert_eq!(changed && report.is_whole(), false, "{context}");
+                assert!(!(changed && report.is_whole()), "{context}");
                 let lost: u32 = report
                     .lost
                     .iter()
