@@ -385,10 +385,7 @@ pub struct Log {
 /// again: what is there already is skipped. With --beir, rows of DIR/corpus.jsonl become chunks, which the model reads
 /// as in a build; rows with the same metadata.doc_id are one document.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  plica export old.plica | plica import new.plica -
-  plica import corpus.plica --beir datasets/scifact --memory index")]
+#[command(after_help = crate::import::HELP)]
 pub struct Import {
     /// The index file; created when absent
     pub index: PathBuf,

@@ -30,7 +30,8 @@ pub struct Remove {
 /// Rewrite an index without what is dead in it: earlier commits, what was removed or written again.
 ///
 /// The new file takes the place of the old one when it is complete; readers that have the old one open go on with it. All
-/// answers stay what they were. Earlier commits cannot be shown any more. It needs as much free space as the new file.
+/// answers stay what they were. Earlier commits cannot be shown any more, and commits are numbered from 1 again. It needs as much
+/// free space as the new file.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
