@@ -113,7 +113,7 @@ fn tell(
     mut places: Vec<(u32, u32)>,
     lost: &mut Vec<String>,
 ) -> Result<Vec<Told>> {
-    let mut told: Vec<Told> = Vec::new();
+    let (mut told, mut broken): (Vec<Told>, usize) = (Vec::new(), 0);
     let nothing = || EntityUpdate { name: name.to_owned(), ..EntityUpdate::default() };
     for addition in additions {
         let of_document = documents.found.contains_key(&addition.document);
@@ -125,12 +125,13 @@ fn tell(
         let mut update = EntityUpdate { kind: addition.kind, aliases: addition.aliases, ..nothing() };
         for quoted in &addition.descriptions {
             let (text, is_whole) = documents.resolve(remains, addition.document, quoted, DESCRIPTION_BYTES)?;
-            if !is_whole {
-                lost.push("part of a description, which quotes a chunk that is lost".to_owned());
-            }
+            broken += usize::from(!is_whole);
             update.descriptions.push(text);
         }
         told.push(Told { document, update, chunks: Vec::new() });
+    }
+    if broken > 0 {
+        lost.push(format!("parts of {broken} of its descriptions, which quote chunks that are lost"));
     }
     if told.is_empty() {
         let document = Some(scope).filter(|&scope| scope != INDEX_SCOPE);
