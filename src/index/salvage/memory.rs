@@ -1,6 +1,6 @@
 //! Entities, from parts of which some are lost.
 
-use super::documents::{Documents, runs};
+use super::documents::Documents;
 use super::remains::{Remains, wrong_value};
 use crate::Result;
 use crate::ingest::EntityUpdate;
@@ -56,12 +56,21 @@ pub(super) fn each_entity(
     };
     for (entity, known) in known {
         let (mut additions, mut gone, mut lost) = (Vec::new(), Vec::new(), Vec::new());
-        for part in 0..known.parts {
-            match remains.newest(&key::numbered2(key::ENTITY_PART, entity, part), decode_part)? {
-                Some((found, _)) => additions.extend(found),
-                None => gone.push(part),
-            }
-        }
+        // By what there is, and not by what the row claims.
+        let mut next = 0;
+        remains.each_newest(
+            &key::numbered(key::ENTITY_PART, entity),
+            |_, value| decode_part(value),
+            |key, found, _| {
+                if let Some(part) = key::last_number(key).filter(|&part| key.len() == 9 && part < known.parts) {
+                    gone.extend((part > next).then(|| (next, part - 1)));
+                    next = part.saturating_add(1);
+                    additions.extend(found);
+                }
+                Ok(())
+            },
+        )?;
+        gone.extend((next < known.parts).then(|| (next, known.parts - 1)));
         let told_by = additions.first().map(|addition: &Addition| addition.document);
         let Some(scope) = known.scope.or(told_by) else { continue };
         let is_there = scope == INDEX_SCOPE || documents.found.contains_key(&scope);
@@ -81,7 +90,7 @@ pub(super) fn each_entity(
             }
         };
         if !gone.is_empty() {
-            lost.push(format!("part {} of {}", shown(&runs(&gone)), known.parts));
+            lost.push(format!("part {} of {}", shown(&gone), known.parts));
         }
         let mut chunks = links(remains, entity)?;
         chunks.extend(backwards.get(&entity).into_iter().flatten());
