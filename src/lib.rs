@@ -60,9 +60,9 @@ pub mod text;
 
 pub use error::{Error, Result};
 pub use index::{
-    Appended, Budget, Bytes, Calls, Chunk, CommitInfo, Document, DocumentStat, Durability, Entity, Entry, Finding,
-    Index, MemoryScope, NewChunk, Options, Origin, Page, ReadOptions, Recovered, Refreshed, Report, Snapshot,
-    SourceKind, Stat, VacuumOptions, VacuumReport, Writer, vacuum,
+    Appended, Budget, Bytes, Calls, CheckOptions, Chunk, CommitInfo, Document, DocumentStat, Durability, Entity, Entry,
+    Finding, Index, Loss, MemoryScope, NewChunk, Options, Origin, Page, ReadOptions, Recovered, Refreshed, Report,
+    Salvaged, Snapshot, SourceKind, Stat, VacuumOptions, VacuumReport, Writer, check, salvage, vacuum,
 };
 pub use plica_format as format;
 pub use search::{Answer, Bm25, Hit, Limits, Query, Scope, Statistics, TextHit, TextMode, TextQuery, Weights};

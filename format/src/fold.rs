@@ -124,6 +124,14 @@ impl FoldPage {
         out
     }
 
+    /// What a page says of itself, for one that no parent leads to.
+    pub fn claim(bytes: &[u8]) -> Result<Expected, FormatError> {
+        let mut reader = Reader::new("fold page", bytes);
+        let document = reader.varint32()?;
+        let level = reader.u8()?;
+        Ok(Expected { document, level, first: reader.varint32()?, count: reader.varint32()? })
+    }
+
     /// Reads the page at `offset` of a tree of fan-out `fanout` and demands that it is what its parent expects.
     /// References must point strictly lower in the file, so no walk can come back to a page.
     pub fn decode(bytes: &[u8], offset: u64, fanout: u8, expected: Expected) -> Result<Self, FormatError> {

@@ -45,6 +45,7 @@ mod fst_check;
 pub mod idset;
 pub mod key;
 pub mod leaf;
+mod like_id;
 pub mod limits;
 pub mod outline;
 pub mod outline_head;

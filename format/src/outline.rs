@@ -118,6 +118,16 @@ impl OutlinePage {
         out
     }
 
+    /// What a page says of itself, for one that no parent leads to; of a category's node or, where `is_subject`, of a
+    /// subject's.
+    pub fn claim(bytes: &[u8], is_subject: bool) -> Result<Expected, FormatError> {
+        let mut reader = Reader::new("outline page", bytes);
+        let document = reader.varint32()?;
+        let node = reader.array()?;
+        let level = reader.u8()?;
+        Ok(Expected { document, node, is_subject, level, count: reader.varint32()? })
+    }
+
     /// Reads the page at `offset` and demands that it is what was expected. References must point strictly lower in
     /// the file, so no walk can come back to a page.
     pub fn decode(bytes: &[u8], offset: u64, expected: Expected) -> Result<Self, FormatError> {

@@ -312,6 +312,14 @@ impl Slot {
     pub fn is_slot(bytes: &[u8]) -> bool {
         bytes.starts_with(&SLOT_MAGIC) && check_seal("slot", bytes).is_ok()
     }
+
+    /// The id of the file that a sound slot belongs to.
+    pub fn id_in(bytes: &[u8]) -> Option<FileId> {
+        if !Self::is_slot(bytes) {
+            return None;
+        }
+        bytes.get(32..48)?.try_into().ok()
+    }
 }
 
 /// The role of the slot in page `page`.

@@ -1,17 +1,20 @@
 //! Verifying an index whole: every block, and that the structures agree.
 
 use super::documents::chain;
+use super::open::{Index, ReadOptions};
 use super::snapshot::Snapshot;
 use super::view::inconsistent;
 use crate::search::Limits;
+use crate::store::{self, Met, Stretch, each_block};
 use crate::{Error, Result};
+use plica_format::block::Reference;
 use plica_format::document::{DocumentHead, DocumentState};
 use plica_format::fold::Children;
 use plica_format::key::{self, Field, INDEX_SCOPE};
-use plica_format::limits::FIRST_BLOCK_OFFSET;
 use plica_format::page::MemoryScope;
 use plica_format::state::Totals;
 use std::ops::ControlFlow;
+use std::path::Path;
 
 /// Something that is not as it must be.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,16 +22,29 @@ use std::ops::ControlFlow;
 pub struct Finding {
     /// Offset in the file, where one is known.
     pub offset: u64,
+    /// Bytes from there on that are damaged; 0 where that is not known, as where structures disagree.
+    pub bytes: u64,
     /// Kind of block, or which structures.
     pub what: String,
     /// What was expected and what was found.
     pub detail: String,
+    /// What cannot be read because of it, in words; empty where nothing of this commit needs the block, and where the
+    /// structures disagree.
+    pub depends: Vec<String>,
+}
+
+impl Finding {
+    pub(super) fn new(offset: u64, what: String, detail: String) -> Self {
+        Self { offset, bytes: 0, what, detail, depends: Vec::new() }
+    }
 }
 
 /// What a check looked at, and what it found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Report {
+    /// Whether the index opens. One that does not is looked through block by block, and no more.
+    pub opens: bool,
     /// Blocks whose checksums were compared.
     pub blocks: u64,
     /// Their bytes.
@@ -56,16 +72,25 @@ impl Report {
     /// Notes damage; anything else ends the check.
     pub(super) fn note(&mut self, error: Error) -> Result<()> {
         match error {
-            Error::Damaged { offset, what, detail } if self.findings.len() < FINDINGS => {
-                let finding = Finding { offset, what, detail };
-                // One damaged block may be met on several ways.
-                if !self.findings.contains(&finding) {
-                    self.findings.push(finding);
-                }
+            Error::Damaged { offset, what, detail } => {
+                self.add(Finding::new(offset, what, detail));
                 Ok(())
             }
-            Error::Damaged { .. } => Ok(()),
             other => Err(other),
+        }
+    }
+
+    /// Adds a finding, unless the block is known to be damaged: it may be met on several ways.
+    fn add(&mut self, finding: Finding) {
+        let offset = finding.offset;
+        let within = |known: &Finding| (known.offset..known.offset + known.bytes.max(1)).contains(&offset);
+        // Offset 0 is also where no place is known.
+        let is_known = |known: &Finding| match offset {
+            0 => *known == finding || known.bytes > 0 && known.what == finding.what,
+            _ => within(known),
+        };
+        if self.findings.len() < FINDINGS && !self.findings.iter().any(is_known) {
+            self.findings.push(finding);
         }
     }
 
@@ -74,16 +99,69 @@ impl Report {
     }
 }
 
-impl Snapshot {
-    /// Reads everything and says what is damaged, and where: first the head slots and every block of the file up to this commit, then that
-    /// documents, trees, texts, memory, postings, outlines, records and sums agree.
-    pub fn check(&self, limits: &Limits) -> Result<Report> {
-        let mut report = Report::default();
-        for (offset, detail) in self.opened().slot_damage()? {
-            let what = "head slot".to_owned();
-            report.note(Error::Damaged { offset, what, detail })?;
+/// How an index is checked.
+#[derive(Debug, Clone, Default)]
+#[non_exhaustive]
+pub struct CheckOptions {
+    quick: bool,
+    commit: Option<u64>,
+}
+
+impl CheckOptions {
+    /// Everything, as of the newest commit.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Looks at the blocks alone ([`Snapshot::check_quick`]).
+    pub fn quick(mut self, quick: bool) -> Self {
+        self.quick = quick;
+        self
+    }
+
+    /// Checks an earlier commit.
+    pub fn commit(mut self, sequence: Option<u64>) -> Self {
+        self.commit = sequence;
+        self
+    }
+}
+
+/// Verifies the index at a path ([`Snapshot::check`]). One that does not open because it is damaged is looked through block by
+/// block, so that all damage is named and not only what opening it met first.
+///
+/// # Errors
+/// As of [`Index::open_with`], but for damage; [`Error::Cancelled`].
+pub fn check(path: impl AsRef<Path>, options: &CheckOptions, limits: &Limits) -> Result<Report> {
+    let reading = ReadOptions { commit: options.commit, ..ReadOptions::new() };
+    let (offset, what, detail) = match Index::open_with(path.as_ref(), &reading) {
+        Ok(index) if options.quick => return index.snapshot().check_quick(limits),
+        Ok(index) => return index.snapshot().check(limits),
+        Err(Error::Damaged { offset, what, detail }) => (offset, what, detail),
+        Err(error) => return Err(error),
+    };
+    let mut report = Report::default();
+    match store::scan(path.as_ref(), &|| limits.check()) {
+        Ok(scan) => {
+            report.blocks = (scan.sound.len() + scan.damage.len()) as u64;
+            report.bytes = scan.length;
+            for Stretch { offset, bytes, what, detail } in scan.damage {
+                report.add(Finding { bytes, ..Finding::new(offset, what, detail) });
+            }
         }
-        self.check_blocks(limits, &mut report)?;
+        // Nothing but what opening it met.
+        Err(Error::NotAnIndex { .. }) => {}
+        Err(error) => return Err(error),
+    }
+    report.add(Finding::new(offset, what, detail));
+    Ok(report)
+}
+
+impl Snapshot {
+    /// Reads everything and says what is damaged, where, and what depends on it: first the head slots and every block of the
+    /// file up to this commit, then that documents, trees, texts, memory, postings, outlines, records and sums agree. A writer
+    /// may be at work meanwhile.
+    pub fn check(&self, limits: &Limits) -> Result<Report> {
+        let mut report = self.check_quick(limits)?;
         self.reachable(|error| report.note(error))?;
         let mut totals = Totals::default();
         match self.heads() {
@@ -112,25 +190,42 @@ impl Snapshot {
         if report.findings.is_empty() && counted != totals {
             report.note(inconsistent(format!("the commit counts {counted:?}, the documents sum up to {totals:?}")))?;
         }
+        self.name_dependents(&mut report.findings)?;
+        Ok(report)
+    }
+
+    /// As [`Snapshot::check`], but only that the head slots and every block up to this commit are as they were written: all
+    /// damage of the medium is found, and what a writer may have got wrong is not.
+    pub fn check_quick(&self, limits: &Limits) -> Result<Report> {
+        let mut report = Report { opens: true, ..Report::default() };
+        for (offset, detail) in self.opened().slot_damage()? {
+            let what = "head slot".to_owned();
+            report.note(Error::Damaged { offset, what, detail })?;
+        }
+        self.check_blocks(limits, &mut report)?;
+        self.name_dependents(&mut report.findings)?;
         Ok(report)
     }
 
     fn check_blocks(&self, limits: &Limits, report: &mut Report) -> Result<()> {
-        let end = self.commit_head().end;
-        for walked in self.view().dictionary.blocks.walk(FIRST_BLOCK_OFFSET) {
+        let (blocks, end) = (&self.view().dictionary.blocks, self.commit_head().end);
+        let verify = |reference: &Reference| {
             limits.check()?;
-            match walked {
-                Ok(walked) if walked.reference.offset >= end => return Ok(()),
-                Ok(walked) => {
-                    report.blocks += 1;
-                    report.bytes += walked.reference.end() - walked.reference.offset;
-                    let read = self.view().dictionary.blocks.read(&walked.reference).map(|_| ());
-                    report.note_result(read)?;
-                }
-                Err(error) => report.note(error)?,
+            blocks.read(reference).map(|_| ())
+        };
+        each_block(&**blocks.source(), blocks.file_id(), end, verify, |met| match met {
+            Met::Sound(reference) => {
+                report.blocks += 1;
+                report.bytes += reference.end() - reference.offset;
+                Ok(())
             }
-        }
-        Ok(())
+            Met::Damaged(Stretch { offset, bytes, what, detail }) => {
+                report.blocks += 1;
+                report.bytes += bytes;
+                report.add(Finding { bytes, ..Finding::new(offset, what, detail) });
+                Ok(())
+            }
+        })
     }
 
     /// One document: places, texts, hash, tree and summaries.

@@ -17,6 +17,7 @@ mod memory;
 mod named;
 mod open;
 mod positioned;
+mod scan;
 #[cfg(any(test, feature = "simulation"))]
 pub(crate) mod simulated;
 mod source;
@@ -31,4 +32,5 @@ pub use open::SourceKind;
 #[cfg(any(test, feature = "simulation"))]
 pub(crate) use open::open_past;
 pub(crate) use open::{Opened, ReadOptions, Refresh, open_bytes, open_read};
+pub(crate) use scan::{Met, Scan, Stretch, each_block, scan};
 pub(crate) use writer::{Durability, StoreWriter, WriteOptions, copy};

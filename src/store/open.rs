@@ -11,6 +11,7 @@ use plica_format::limits::PAGE_BYTES;
 use plica_format::page::{FilePage, SLOT_PAGES};
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// How a file's blocks are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -58,6 +59,10 @@ enum Origin {
     Memory,
 }
 
+/// Times that a slot is read again before it is called damaged, and the pause between.
+const SLOT_READS: u32 = 20;
+/// See [`SLOT_READS`].
+const SLOT_PAUSE: Duration = Duration::from_millis(1);
 /// Bytes at the start of a slot in which two values of it can differ.
 const SLOT_START_BYTES: usize = 68;
 /// The starts of all slots.
@@ -195,16 +200,23 @@ impl Opened {
         })))
     }
 
-    /// The head slots that cannot be read, by offset. One that a writer is just writing may be among them.
+    /// The head slots that cannot be read, by offset. One that a writer is just writing is read again.
     pub(crate) fn slot_damage(&self) -> Result<Vec<(u64, String)>> {
-        let pages = match &self.origin {
-            Origin::File { named, .. } => read_head_pages(&*named.positioned(), Some(named.path()))?,
-            Origin::Memory => read_head_pages(self.blocks.source().as_ref(), None)?,
-        };
-        let slots = pages.slots.iter().zip(1u64..);
-        Ok(slots
-            .filter_map(|(slot, page)| Some((page * PAGE_BYTES as u64, slot.as_ref().err()?.to_string())))
-            .collect())
+        for round in 0.. {
+            let pages = match &self.origin {
+                Origin::File { named, .. } => read_head_pages(&*named.positioned(), Some(named.path()))?,
+                Origin::Memory => read_head_pages(self.blocks.source().as_ref(), None)?,
+            };
+            let slots = pages.slots.iter().zip(1u64..);
+            let torn: Vec<_> = slots
+                .filter_map(|(slot, page)| Some((page * PAGE_BYTES as u64, slot.as_ref().err()?.to_string())))
+                .collect();
+            if torn.is_empty() || round >= SLOT_READS || matches!(self.origin, Origin::Memory) {
+                return Ok(torn);
+            }
+            std::thread::sleep(SLOT_PAUSE);
+        }
+        Ok(Vec::new())
     }
 
     /// The commit with this number, at most as new as the head.

@@ -3,6 +3,7 @@
 #![cfg(feature = "cli")]
 
 mod ask;
+mod damage;
 mod manners;
 mod outline;
 mod place;

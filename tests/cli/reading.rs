@@ -120,7 +120,7 @@ fn damage_is_exit_status_3_whichever_command_meets_it() {
         }
         assert_eq!((check.code, check.err.as_str()), (3, ""), "at {at}");
         let report: Value = serde_json::from_str(&check.out).unwrap();
-        assert_eq!(keys(&report["findings"][0]), ["offset", "what", "detail"]);
+        assert_eq!(keys(&report["findings"][0]), ["offset", "bytes", "what", "detail", "depends"]);
         let cat = place.run(&["cat", "d.plica", "harbour.txt"]);
         assert!(cat.code == 3 || cat.code == 0 && cat.out == harbour(), "at {at}: {}", cat.err);
         met += usize::from(cat.code == 3);

@@ -2,7 +2,7 @@
 
 use crate::outline_arguments;
 use crate::record_arguments::{Hop, Record, Records};
-use crate::removal_arguments::{Backup, Remove, Vacuum};
+use crate::removal_arguments::{Backup, Remove, Salvage, Vacuum};
 use crate::values::{
     ChunksArgument, MemoryArgument, ModelArgument, StatisticsArgument, TreePath, key_value, not_negative, pool, share,
     tree_path, weights,
@@ -47,6 +47,7 @@ pub enum Command {
     Remove(Remove),
     Vacuum(Vacuum),
     Backup(Backup),
+    Salvage(Salvage),
     Search(Search),
     Tree(Tree),
     Compile(outline_arguments::Compile),
@@ -347,16 +348,20 @@ pub struct Stat {
     pub reading: Reading,
 }
 
-/// Verify everything in an index, and say what is damaged and where.
+/// Verify everything in an index, and say what is damaged, where, and what needs it.
 ///
-/// Exit status 3 where something is.
+/// A writer may be at work meanwhile. Exit status 3 where something is damaged.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Example:
-  plica check library.plica")]
+Examples:
+  plica check library.plica
+  plica check library.plica --quick")]
 pub struct Check {
     /// The index file
     pub index: PathBuf,
+    /// Only that every block is as it was written, not that all structures agree
+    #[arg(long)]
+    pub quick: bool,
     #[command(flatten)]
     pub reading: Reading,
 }
@@ -380,10 +385,7 @@ pub struct Log {
 /// again: what is there already is skipped. With --beir, rows of DIR/corpus.jsonl become chunks, which the model reads
 /// as in a build; rows with the same metadata.doc_id are one document.
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  plica export old.plica | plica import new.plica -
-  plica import corpus.plica --beir datasets/scifact --memory index")]
+#[command(after_help = crate::import::HELP)]
 pub struct Import {
     /// The index file; created when absent
     pub index: PathBuf,

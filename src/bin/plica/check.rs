@@ -1,13 +1,14 @@
-//! `plica check`: everything is verified, and what is damaged is named.
+//! `plica check`: everything is verified, and what is damaged is named, with what depends on it.
 
 use crate::arguments::Check;
 use crate::failure::{Failure, Outcome};
 use crate::opening::explain;
 use crate::output::{Output, counted, visible};
-use plica::{Index, Limits, Report};
+use crate::signals;
+use plica::{CheckOptions, Finding, Limits, Report};
 use serde::Serialize;
 
-#[derive(Default, Serialize)]
+#[derive(Serialize)]
 struct ReportLine<'a> {
     blocks: u64,
     bytes: u64,
@@ -19,36 +20,47 @@ struct ReportLine<'a> {
     findings: Vec<FindingLine<'a>>,
 }
 
+/// A finding, as it is printed.
 #[derive(Serialize)]
-struct FindingLine<'a> {
+pub struct FindingLine<'a> {
     offset: u64,
+    bytes: u64,
     what: &'a str,
     detail: &'a str,
+    depends: &'a [String],
 }
 
-/// Verifies an index. An index that does not open because it is damaged has that as its finding.
-pub fn check(arguments: &Check) -> Outcome {
-    let opened = match arguments.reading.at {
-        Some(commit) => Index::open_at(&arguments.index, commit),
-        None => Index::open(&arguments.index),
-    };
-    let checked = opened.and_then(|index| index.snapshot().check(&Limits::default()));
-    let report = match &checked {
-        Ok(report) => report_line(report),
-        Err(plica::Error::Damaged { offset, what, detail }) => {
-            ReportLine { findings: vec![FindingLine { offset: *offset, what, detail }], ..ReportLine::default() }
-        }
-        Err(_) => ReportLine::default(),
-    };
-    if report.findings.is_empty()
-        && let Err(error) = checked
-    {
-        return Err(explain(&arguments.index, error));
+impl<'a> FindingLine<'a> {
+    /// Of a finding.
+    pub fn of(finding: &'a Finding) -> Self {
+        let Finding { offset, bytes, what, detail, depends, .. } = finding;
+        Self { offset: *offset, bytes: *bytes, what, detail, depends }
     }
+}
+
+/// Prints a finding.
+pub fn show_finding(out: &mut Output, finding: &Finding) -> Outcome {
+    let bytes = if finding.bytes > 0 { format!(", {}", counted(finding.bytes, "byte")) } else { String::new() };
+    let (what, detail) = (visible(&finding.what), visible(&finding.detail));
+    out.line(format!("damaged {what} at offset {}{bytes}: {detail}", finding.offset))?;
+    for dependent in &finding.depends {
+        out.line(format!("  needed for {}", visible(dependent)))?;
+    }
+    Ok(())
+}
+
+/// Verifies an index. An index that does not open because it is damaged has that among its findings.
+pub fn check(arguments: &Check) -> Outcome {
+    let options = CheckOptions::new().quick(arguments.quick).commit(arguments.reading.at);
+    let limits = Limits { cancel: Some(signals::shared_stop_flag()), ..Limits::default() };
+    let report = plica::check(&arguments.index, &options, &limits).map_err(|error| match error {
+        plica::Error::Cancelled => Failure::message("stopped; not everything was looked at"),
+        error => explain(&arguments.index, error),
+    })?;
     let mut out = Output::new();
     match arguments.reading.json {
-        true => out.json(&report)?,
-        false => show(&mut out, &report, checked.is_ok())?,
+        true => out.json(&report_line(&report))?,
+        false => show(&mut out, &report, arguments)?,
     }
     out.flush()?;
     if report.findings.is_empty() { Ok(()) } else { Err(Failure::Findings) }
@@ -63,38 +75,33 @@ fn report_line(report: &Report) -> ReportLine<'_> {
         entities: report.entities,
         subjects: report.subjects,
         records: report.records,
-        findings: report
-            .findings
-            .iter()
-            .map(|finding| FindingLine { offset: finding.offset, what: &finding.what, detail: &finding.detail })
-            .collect(),
+        findings: report.findings.iter().map(FindingLine::of).collect(),
     }
 }
 
-fn show(out: &mut Output, report: &ReportLine<'_>, whole: bool) -> Outcome {
+fn show(out: &mut Output, report: &Report, arguments: &Check) -> Outcome {
     for finding in &report.findings {
-        out.line(format!(
-            "damaged {} at offset {}: {}",
-            visible(finding.what),
-            finding.offset,
-            visible(finding.detail)
-        ))?;
+        show_finding(out, finding)?;
     }
-    if !whole {
-        return out.line("the index does not open, so nothing else was looked at; restore it from a copy");
+    let index = arguments.index.display();
+    let advice = format!("restore it from a copy, or `plica salvage {index} NEW` writes a new one with what is left");
+    let blocks = format!("{} ({})", counted(report.blocks, "block"), counted(report.bytes, "byte"));
+    if !report.opens {
+        return out.line(format!("the index does not open; {blocks} were looked at, and nothing else; {advice}"));
     }
-    let looked = format!(
-        "{} ({}), {}, {}, {}, {}, {}",
-        counted(report.blocks, "block"),
-        counted(report.bytes, "byte"),
-        counted(report.documents, "document"),
-        counted(report.chunks, "chunk"),
-        counted(report.entities, "entity"),
-        counted(report.subjects, "subject"),
-        counted(report.records, "record")
-    );
+    let looked = match arguments.quick {
+        true => blocks,
+        false => format!(
+            "{blocks}, {}, {}, {}, {}, {}",
+            counted(report.documents, "document"),
+            counted(report.chunks, "chunk"),
+            counted(report.entities, "entity"),
+            counted(report.subjects, "subject"),
+            counted(report.records, "record")
+        ),
+    };
     match report.findings.len() {
         0 => out.line(format!("sound: {looked}")),
-        count => out.line(format!("{} in {looked}; restore the index from a copy", counted(count as u64, "finding"))),
+        count => out.line(format!("{} in {looked}; {advice}", counted(count as u64, "finding"))),
     }
 }

@@ -226,7 +226,7 @@ fn show_reason(out: &mut Output, terms: &Terms, explanation: &Explanation, calle
         if let Some(name) = called {
             line.push_str(&format!(", here called \"{}\"", visible(name)));
         }
-        reason(out, "record:", &line)?;
+        reason(out, "entity:", &line)?;
         if let Some(led) = led.filter(|_| !named) {
             reason(out, what, led)?;
         }

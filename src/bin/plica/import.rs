@@ -16,6 +16,23 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 
+/// What stands below the options of `plica import --help`.
+pub const HELP: &str = r#"Lines (all keys but type, doc, text, name and path may be left out; a document line comes before its chunks):
+  {"type":"document","doc":"pride","title":"…","metadata":{},"fanout":5,"chunk_words":500,"memory":"document"}
+  {"type":"chunk","doc":"pride","id":"pride:0","title":"…","text":"…","start":0,"end":812}
+  {"type":"entity","doc":"pride","name":"Elizabeth Bennet","kind":"person","aliases":["Lizzy"],
+   "descriptions":["…"],"chunks":["pride:0"]}            (chunks by id, or as "pride#0")
+  {"type":"summary","doc":"pride","level":1,"index":0,"text":"…"}
+  {"type":"outline","doc":"pride","path":["characters"],"category":true,"summary":"…"}
+  {"type":"outline","doc":"pride","path":["characters","Elizabeth Bennet"],"summary":"…",
+   "fields":[{"name":"role","value":"…","start":120,"end":180}],"links":[["events","The ball"]]}
+  {"type":"record","doc":"pride","entity":"Jane Bennet","entity_type":"person","kind":"relation",
+   "label":"sister_of","value":"Elizabeth Bennet","chunks":["pride:0"]}
+
+Examples:
+  plica export old.plica | plica import new.plica -
+  plica import corpus.plica --beir datasets/scifact --memory index"#;
+
 /// Imports.
 pub fn import(arguments: &Import) -> Outcome {
     let out = RefCell::new(Output::new());

@@ -26,6 +26,7 @@ mod record_arguments;
 mod records;
 mod removal_arguments;
 mod remove;
+mod salvage;
 mod search;
 mod show;
 mod signals;
@@ -61,6 +62,7 @@ fn run(command: &Command) -> Outcome {
         Command::Remove(arguments) => remove::remove(arguments),
         Command::Vacuum(arguments) => vacuum::vacuum(arguments),
         Command::Backup(arguments) => backup::backup(arguments),
+        Command::Salvage(arguments) => salvage::salvage(arguments),
         Command::Search(arguments) => search::search(arguments),
         Command::Tree(arguments) => show::tree(arguments),
         Command::Compile(arguments) => compile::compile(arguments),

@@ -249,11 +249,11 @@ fn tell(out: &mut Output, found: &Navigation, learned: Option<&[String]>) -> Out
     }
     for passage in &found.passages {
         out.line("")?;
-        out.line(format!(
-            "{}  {}",
-            out.styled(STRONG, &visible(&passage.id)),
-            out.styled(FAINT, &visible(&passage.chunk))
-        ))?;
+        let place = match passage.id == passage.chunk {
+            true => String::new(),
+            false => format!("  {}", out.styled(FAINT, &visible(&passage.chunk))),
+        };
+        out.line(format!("{}{place}", out.styled(STRONG, &visible(&passage.id))))?;
         for line in Terms::of(&found.question).passage(&passage.text, PASSAGE_LINES) {
             out.line(format!("   {line}"))?;
         }

@@ -128,7 +128,7 @@ pub fn records(arguments: &Records) -> Outcome {
         return out.flush();
     }
     if answer.records.is_empty() {
-        out.line("no records")?;
+        out.line("no such record; `plica compile` makes the records of what was built or appended since")?;
         return out.flush();
     }
     for scored in answer.records.iter().take(SHOWN_RECORDS) {

@@ -1,4 +1,4 @@
-//! The arguments of `plica remove`, `plica vacuum` and `plica backup`.
+//! The arguments of `plica remove`, `plica vacuum`, `plica backup` and `plica salvage`.
 
 use clap::Args;
 use std::path::PathBuf;
@@ -30,7 +30,8 @@ pub struct Remove {
 /// Rewrite an index without what is dead in it: earlier commits, what was removed or written again.
 ///
 /// The new file takes the place of the old one when it is complete; readers that have the old one open go on with it. All
-/// answers stay what they were. Earlier commits cannot be shown any more. It needs as much free space as the new file.
+/// answers stay what they were. Earlier commits cannot be shown any more, and commits are numbered from 1 again. It needs as much
+/// free space as the new file.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Example:
@@ -64,6 +65,26 @@ pub struct Backup {
     #[arg(long, value_name = "COMMIT")]
     pub at: Option<u64>,
     /// Print {"commit":n,"bytes":n}
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// Write a new index with all that is left of a damaged one.
+///
+/// The damaged file is only read; any part of it may be gone, its first pages included. Chunks, summaries, entities, outlines
+/// and records come wherever their own blocks are sound. A lost chunk keeps its place, empty. What was lost, and what no commit
+/// vouches for (it may have been changed or removed since), is printed, and noted in the metadata of the document. Exit status 3 where
+/// there is such.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Example:
+  plica salvage damaged.plica new.plica")]
+pub struct Salvage {
+    /// The damaged index file
+    pub damaged: PathBuf,
+    /// The new index file, which must not exist
+    pub new: PathBuf,
+    /// Print one JSON object: what was written, damaged, lost, and written unvouched
     #[arg(long)]
     pub json: bool,
 }

@@ -97,6 +97,12 @@ fn operands(arguments: &Search) -> Outcome<(Vec<PathBuf>, Option<String>)> {
             last.display()
         )));
     }
+    if let Some(first) = files.iter().skip(1).find(|file| !file.exists() && file.extension().is_none()) {
+        return Err(Failure::Usage(format!(
+            "there is no index {}; all operands but the last are indexes, so put a query of several words in quotes",
+            first.display()
+        )));
+    }
     let query = arguments.operands.last().and_then(|query| query.to_str()).map(str::to_owned);
     Ok((files, Some(query.ok_or_else(|| Failure::message("the query is not valid UTF-8"))?)))
 }

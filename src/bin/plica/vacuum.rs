@@ -40,7 +40,7 @@ pub fn run(writer: Writer, index: &Path, json: bool, out: &mut Output) -> Outcom
             epoch: report.epoch,
         }),
         false => out.line(format!(
-            "{}: {} bytes instead of {}, vacuum {}",
+            "{}: {} bytes instead of {}, commits are numbered from 1 again, vacuum {}",
             index.display(),
             report.after_bytes,
             report.before_bytes,
