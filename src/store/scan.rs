@@ -80,7 +80,7 @@ pub(crate) fn scan(path: &Path, go_on: &dyn Fn() -> Result<()>) -> Result<Scan> 
 fn scan_source(source: Arc<dyn Source>, opened: Option<Head>, go_on: &dyn Fn() -> Result<()>) -> Result<Scan> {
     let length = source.len().map_err(Error::io("read", None))?;
     let mut start = vec![0; length.min(FIRST_BLOCK_OFFSET) as usize];
-    source.read_at(&mut start, 0).map_err(Error::io("read", None))?;
+    source.read_at(&mut start, 0).map_err(read_failed(0, "head pages"))?;
     let mut damage = Vec::new();
     let page = match FilePage::decode(start.get(..PAGE_BYTES).unwrap_or(&start)) {
         Ok(page) => Some(page),
@@ -161,7 +161,7 @@ fn find_magic(source: &dyn Source, from: u64, length: u64) -> Result<Option<u64>
     let mut window = Vec::new();
     while at.saturating_add(HEADER_BYTES as u64) <= length {
         window.resize((length - at).min(WINDOW_BYTES as u64) as usize, 0);
-        source.read_at(&mut window, at).map_err(Error::io("read", None))?;
+        source.read_at(&mut window, at).map_err(read_failed(at, "block header"))?;
         let places = window.chunks(align).zip(0u64..);
         if let Some((_, place)) = places.into_iter().find(|(bytes, _)| bytes.starts_with(&BLOCK_MAGIC)) {
             return Ok(Some(at + place * BLOCK_ALIGN_BYTES));
@@ -177,7 +177,7 @@ fn sound_at(source: &dyn Source, id: &FileId, offset: u64, length: u64) -> Resul
     if offset.saturating_add(HEADER_BYTES as u64) > length {
         return Ok(None);
     }
-    source.read_at(&mut header, offset).map_err(Error::io("read", None))?;
+    source.read_at(&mut header, offset).map_err(read_failed(offset, "block header"))?;
     let Ok(header) = BlockHeader::decode(&header, id, offset) else { return Ok(None) };
     let reference = reference(&header, offset);
     Ok(payload_at(source, &reference, length)?.is_ok().then_some(reference))
@@ -194,7 +194,7 @@ fn payload_at(source: &dyn Source, reference: &Reference, length: u64) -> Result
         return Ok(Err(format!("it ends at {}, the file at {length}", reference.end())));
     }
     let mut block = vec![0; (reference.end() - reference.offset) as usize];
-    source.read_at(&mut block, reference.offset).map_err(Error::io("read", None))?;
+    source.read_at(&mut block, reference.offset).map_err(read_failed(reference.offset, "block"))?;
     Ok(match check_payload(reference, &block) {
         Ok(()) => Ok(block),
         Err(Error::Damaged { detail, .. }) => Err(detail),
@@ -210,7 +210,7 @@ fn find_id(source: &dyn Source, length: u64, go_on: &dyn Fn() -> Result<()>) -> 
         go_on()?;
         at = offset + BLOCK_ALIGN_BYTES;
         let mut header = [0; HEADER_BYTES];
-        source.read_at(&mut header, offset).map_err(Error::io("read", None))?;
+        source.read_at(&mut header, offset).map_err(read_failed(offset, "block header"))?;
         let id = BlockHeader::like_id(&header, offset);
         let Ok(decoded) = BlockHeader::decode(&header, &id, offset) else { continue };
         let reference = reference(&decoded, offset);
@@ -268,6 +268,8 @@ pub(crate) fn each_block(
                 let verified = verify(&reference);
                 sink(match verified {
                     Ok(()) => Met::Sound(reference),
+                    // Of another block: the dictionary that this one, itself sound, is compressed with.
+                    Err(Error::Damaged { offset, .. }) if offset != at => Met::Sound(reference),
                     Err(Error::Damaged { detail, .. }) => {
                         let (bytes, what) = (reference.end() - at, format!("{} block", reference.kind.name()));
                         Met::Damaged(Stretch { offset: at, bytes, what, detail })
