@@ -17,7 +17,7 @@ pub(crate) use edit::Compiled;
 pub(in crate::index) use edit::Summarizer;
 pub(crate) use order::subject_key;
 pub(in crate::index) use pending::PendingOutline;
-pub(crate) use read::{NodeAt, OutlineView};
+pub(crate) use read::{KeyRange, NodeAt, NodesMet, OutlineView};
 pub(crate) use render::{DEFAULT_BUDGET, body, item_name, item_text, range_text, range_title, tokens};
 pub(crate) use summary::clip;
 pub use summary::{PageInput, PageSummarizer, TermSummarizer};
