@@ -3,14 +3,13 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use plica_fuzz::walk::use_everything;
-
-const SOUND: [&[u8]; 2] =
-    [include_bytes!("../../format/golden/v1.plica"), include_bytes!("../../format/golden/v1-compiled.plica")];
+use plica_fuzz::walk::{choice, sound_indexes, use_everything};
+use std::sync::OnceLock;
 
 fuzz_target!(|edits: &[u8]| {
+    static SOUND: OnceLock<Vec<Vec<u8>>> = OnceLock::new();
     let Some((&which, edits)) = edits.split_first() else { return };
-    let mut bytes = SOUND[usize::from(which & 1)].to_vec();
+    let mut bytes = SOUND.get_or_init(sound_indexes)[choice(which)].clone();
     for edit in edits.chunks_exact(4) {
         let at = usize::from(u16::from_le_bytes([edit[0], edit[1]])) * 16 + usize::from(edit[2] & 15);
         match (edit[2] >> 4, bytes.len()) {

@@ -8,16 +8,14 @@
 use libfuzzer_sys::fuzz_target;
 use plica_fuzz::edit::edit;
 use plica_fuzz::forge::Forge;
-use plica_fuzz::walk::use_everything;
+use plica_fuzz::walk::{choice, sound_indexes, use_everything};
 use std::sync::OnceLock;
 
-const SOUND: [&[u8]; 2] =
-    [include_bytes!("../../format/golden/v1.plica"), include_bytes!("../../format/golden/v1-compiled.plica")];
-
 fuzz_target!(|edits: &[u8]| {
-    static FORGES: OnceLock<[Forge; 2]> = OnceLock::new();
+    static FORGES: OnceLock<Vec<Forge>> = OnceLock::new();
     let Some((&which, edits)) = edits.split_first() else { return };
-    let mut forge = FORGES.get_or_init(|| SOUND.map(Forge::new))[usize::from(which & 1)].clone();
+    let forges = FORGES.get_or_init(|| sound_indexes().iter().map(|file| Forge::new(file)).collect());
+    let mut forge = forges[choice(which)].clone();
     for bytes in edits.as_chunks::<8>().0.iter().take(32) {
         edit(&mut forge, bytes);
     }

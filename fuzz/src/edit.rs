@@ -100,7 +100,7 @@ fn edit_state(forge: &mut Forge, how: [u8; 5]) {
 }
 
 /// Changes some bytes: one, a number, a stretch.
-fn edit_bytes(bytes: &mut Vec<u8>, [what, low, high, d, e]: [u8; 5]) {
+pub fn edit_bytes(bytes: &mut Vec<u8>, [what, low, high, d, e]: [u8; 5]) {
     let at = usize::from(u16::from_le_bytes([low, high])) % (bytes.len() + 1);
     match what {
         0 | 1 if at < bytes.len() => bytes[at] = d,

@@ -5,6 +5,22 @@ use plica::records::{RecordField, RecordQuery, VocabularyQuery};
 use plica::search::Several;
 use plica::{Index, Limits, Query, Statistics, TextMode, TextQuery};
 
+/// The indexes to damage: two of an earlier version, with every kind of block, and three small ones, which are quicker.
+pub fn sound_indexes() -> Vec<Vec<u8>> {
+    let golden: [&[u8]; 2] =
+        [include_bytes!("../../format/golden/v1.plica"), include_bytes!("../../format/golden/v1-compiled.plica")];
+    let small = (0..3).map(plica::simulation::small_index);
+    golden.into_iter().map(<[u8]>::to_vec).chain(small).collect()
+}
+
+/// The number of the index that a byte chooses: mostly a small one.
+pub fn choice(byte: u8) -> usize {
+    match byte % 64 {
+        large @ 0..=1 => usize::from(large),
+        small => 2 + usize::from(small % 3),
+    }
+}
+
 /// Opens the bytes of an index and uses all of it. Every answer and every error is right, but a panic.
 pub fn use_everything(bytes: Vec<u8>) {
     let Ok(index) = Index::from_bytes(bytes) else { return };

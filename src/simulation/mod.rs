@@ -8,6 +8,7 @@
 //!
 //! For tests and fuzzing alone: nothing here is part of the interface.
 
+mod import;
 mod model;
 mod plan;
 mod run;
@@ -15,6 +16,7 @@ mod run;
 mod tests;
 
 pub(crate) use crate::store::simulated::{Choices, Content, Disk, Fault, Replay};
+pub use import::{fuzz_import, small_index};
 pub(crate) use plan::{Plan, Step};
 pub(crate) use run::{NAME, Run, Trouble};
 
