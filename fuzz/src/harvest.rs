@@ -1,7 +1,7 @@
 //! Sound encodings of every structure, taken from sound indexes, for a fuzzer to change.
 
 use crate::edit::edit_bytes;
-use crate::forge::Forge;
+use crate::forge::{Forge, repair_fst};
 use plica::format::block::{BlockKind, HEADER_BYTES, payload_checksum, span_bytes};
 use plica::format::key;
 use plica::format::leaf::{LeafBuilder, LeafForm};
@@ -118,25 +118,4 @@ pub fn changed(structure: usize, bytes: &[u8]) -> Vec<u8> {
         _ => {}
     }
     out
-}
-
-/// Puts right the checksum within an fst leaf.
-fn repair_fst(leaf: &mut [u8]) {
-    let Some(length) = leaf.get(1..5).and_then(|length| length.first_chunk()).map(|&length| u32::from_le_bytes(length))
-    else {
-        return;
-    };
-    if leaf[0] != 2 {
-        return;
-    }
-    let Some(fst) = leaf.get_mut(5..).and_then(|rest| rest.get_mut(..length as usize)) else { return };
-    let Some((body, place)) = fst.split_last_chunk_mut::<4>() else { return };
-    let mut sum = u32::MAX;
-    for &mut byte in body {
-        sum ^= u32::from(byte);
-        for _ in 0..8 {
-            sum = if sum & 1 == 1 { sum >> 1 ^ 0x82f6_3b78 } else { sum >> 1 };
-        }
-    }
-    *place = (!sum).rotate_right(15).wrapping_add(0xa282_ead8).to_le_bytes();
 }

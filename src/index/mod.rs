@@ -48,6 +48,7 @@ pub use options::{Durability, MemoryScope, Options};
 pub use outline::{PageInput, PageSummarizer, TermSummarizer};
 pub use snapshot::{Chunk, Document, Snapshot};
 pub use stat::{Bytes, Calls, DocumentStat, Stat};
+pub(crate) use texts::TextOrder;
 pub use tree::{Entry, Page};
 pub use vacuum::{VacuumOptions, VacuumReport, vacuum};
 pub use writer::{Recovered, Writer};

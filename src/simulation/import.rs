@@ -9,9 +9,38 @@ use serde_json::{Map, Value, json};
 const LINES: usize = 48;
 /// Names, ids and texts that are alike, long, empty or odd.
 const TEXTS: [&str; 32] = [
-    "a", "b", "A", " a ", "a#0", "a#1", "b#0", "#", "", "\0", "ß", "ss", "e\u{301}", "é", "ſ", "Σίσυφος",
-    "東京都", "a/b", "chapter iv", "Chapter 4", "007", "7", "~", "~=a", "The first. The second.", "one\ntwo", "_ _",
-    "\u{202e}x", "\u{feff}", "day-7", "day_7", "Of the keeper of the lamp, who kept the lamp, and of the lamp.",
+    "a",
+    "b",
+    "A",
+    " a ",
+    "a#0",
+    "a#1",
+    "b#0",
+    "#",
+    "",
+    "\0",
+    "ß",
+    "ss",
+    "e\u{301}",
+    "é",
+    "ſ",
+    "Σίσυφος",
+    "東京都",
+    "a/b",
+    "chapter iv",
+    "Chapter 4",
+    "007",
+    "7",
+    "~",
+    "~=a",
+    "The first. The second.",
+    "one\ntwo",
+    "_ _",
+    "\u{202e}x",
+    "\u{feff}",
+    "day-7",
+    "day_7",
+    "Of the keeper of the lamp, who kept the lamp, and of the lamp.",
 ];
 /// Numbers likewise.
 const NUMBERS: [u64; 8] = [0, 1, 2, 3, 16, 255, u32::MAX as u64, u64::MAX];
@@ -111,7 +140,9 @@ impl Bytes<'_> {
                     put(self, key, text);
                 }
                 put(self, "condition", |bytes| json!({"label": bytes.text(), "value": bytes.text()}));
-                put(self, "kind", |bytes| ["property", "relation", "aspect", "x"][usize::from(bytes.next() % 4)].into());
+                put(self, "kind", |bytes| {
+                    ["property", "relation", "aspect", "x"][usize::from(bytes.next() % 4)].into()
+                });
                 line.insert("chunks".into(), self.texts());
             }
             6 => {
@@ -174,7 +205,8 @@ fn exported(snapshot: &Snapshot) -> Vec<u8> {
 pub fn fuzz_import(bytes: &[u8]) {
     let (first, lines) = lines(bytes);
     let memory = if first & 2 == 0 { MemoryScope::Document } else { MemoryScope::Index };
-    let options = Options::new().fanout(2 + (first >> 4 & 1)).memory(memory).timestamps(false).file_id([7; 16]).threads(1);
+    let options =
+        Options::new().fanout(2 + (first >> 4 & 1)).memory(memory).timestamps(false).file_id([7; 16]).threads(1);
     let snapshot = match taken(&options, &lines, (first & 4 != 0).then_some(1)) {
         Ok(snapshot) => snapshot,
         Err(error) => return assert!(!error.is_damage(), "{error}"),
@@ -202,36 +234,62 @@ pub fn fuzz_import(bytes: &[u8]) {
 pub fn small_index(which: usize) -> Vec<u8> {
     let lines = match which {
         0 => concat!(
-            r#"{"type":"document","doc":"a","title":"A","metadata":{"year":1901}}"#, "\n",
-            r#"{"type":"chunk","doc":"a","id":"one","title":"Lamp","text":"Ilse keeps the lamp. ","start":0,"end":21}"#, "\n",
-            r#"{"type":"chunk","doc":"a","text":"The keeper sleeps. "}"#, "\n",
-            r#"{"type":"chunk","doc":"a","text":"Anna wakes the keeper. "}"#, "\n",
-            r#"{"type":"chunk","doc":"a","text":"The lamp is out. "}"#, "\n",
-            r#"{"type":"chunk","doc":"a","text":"Nobody minds."}"#, "\n",
-            r#"{"type":"entity","doc":"a","name":"Ilse","kind":"person","aliases":["the keeper"],"descriptions":["Ilse keeps the lamp.","She sleeps."],"chunks":["one","a#1"]}"#, "\n",
-            r#"{"type":"summary","doc":"a","level":1,"index":0,"text":"Ilse keeps the lamp."}"#, "\n",
-            r#"{"type":"summary","doc":"a","level":2,"index":0,"text":"The lamp goes out."}"#, "\n",
-            r#"{"type":"document","doc":"b"}"#, "\n",
-            r#"{"type":"chunk","doc":"b","text":"Another lamp."}"#, "\n",
+            r#"{"type":"document","doc":"a","title":"A","metadata":{"year":1901}}"#,
+            "\n",
+            r#"{"type":"chunk","doc":"a","id":"one","title":"Lamp","text":"Ilse keeps the lamp. ","start":0,"end":21}"#,
+            "\n",
+            r#"{"type":"chunk","doc":"a","text":"The keeper sleeps. "}"#,
+            "\n",
+            r#"{"type":"chunk","doc":"a","text":"Anna wakes the keeper. "}"#,
+            "\n",
+            r#"{"type":"chunk","doc":"a","text":"The lamp is out. "}"#,
+            "\n",
+            r#"{"type":"chunk","doc":"a","text":"Nobody minds."}"#,
+            "\n",
+            r#"{"type":"entity","doc":"a","name":"Ilse","kind":"person","aliases":["the keeper"],"descriptions":["Ilse keeps the lamp.","She sleeps."],"chunks":["one","a#1"]}"#,
+            "\n",
+            r#"{"type":"summary","doc":"a","level":1,"index":0,"text":"Ilse keeps the lamp."}"#,
+            "\n",
+            r#"{"type":"summary","doc":"a","level":2,"index":0,"text":"The lamp goes out."}"#,
+            "\n",
+            r#"{"type":"document","doc":"b"}"#,
+            "\n",
+            r#"{"type":"chunk","doc":"b","text":"Another lamp."}"#,
+            "\n",
         ),
         1 => concat!(
-            r#"{"type":"document","doc":"a"}"#, "\n",
-            r#"{"type":"chunk","doc":"a","text":"Ilse keeps the lamp. "}"#, "\n",
-            r#"{"type":"chunk","doc":"a","text":"The keeper sleeps."}"#, "\n",
-            r#"{"type":"document","doc":"b"}"#, "\n",
-            r#"{"type":"chunk","doc":"b","text":"Another lamp of Ilse."}"#, "\n",
-            r#"{"type":"entity","name":"Ilse","aliases":["the keeper"],"descriptions":["She sleeps."],"chunks":["a#0","b#0"]}"#, "\n",
+            r#"{"type":"document","doc":"a"}"#,
+            "\n",
+            r#"{"type":"chunk","doc":"a","text":"Ilse keeps the lamp. "}"#,
+            "\n",
+            r#"{"type":"chunk","doc":"a","text":"The keeper sleeps."}"#,
+            "\n",
+            r#"{"type":"document","doc":"b"}"#,
+            "\n",
+            r#"{"type":"chunk","doc":"b","text":"Another lamp of Ilse."}"#,
+            "\n",
+            r#"{"type":"entity","name":"Ilse","aliases":["the keeper"],"descriptions":["She sleeps."],"chunks":["a#0","b#0"]}"#,
+            "\n",
         ),
         _ => concat!(
-            r#"{"type":"document","doc":"a"}"#, "\n",
-            r#"{"type":"chunk","doc":"a","text":"Ilse keeps the lamp. "}"#, "\n",
-            r#"{"type":"chunk","doc":"a","text":"The keeper sleeps."}"#, "\n",
-            r#"{"type":"outline","doc":"a","path":["People"],"category":true,"summary":"Who is there."}"#, "\n",
-            r#"{"type":"outline","doc":"a","path":["People","Ilse"],"summary":"Keeps a lamp.","fields":[{"name":"does","value":"keeps","start":0,"end":4}],"links":[["Things","Lamp"]]}"#, "\n",
-            r#"{"type":"outline","doc":"a","path":["Things","Lamp"],"summary":"Is out."}"#, "\n",
-            r#"{"type":"outline","doc":"a","path":["Things","Bed"],"summary":"Is slept in."}"#, "\n",
-            r#"{"type":"record","doc":"a","entity":"Ilse","entity_type":"person","kind":"relation","label":"keeper_of","value":"lamp","coarse":"keeps","chunks":["a#0"]}"#, "\n",
-            r#"{"type":"record","doc":"a","entity":"Ilse","label":"sleeps","valid":"1901","condition":{"label":"lamp","value":"out"},"chunks":["a#1"]}"#, "\n",
+            r#"{"type":"document","doc":"a"}"#,
+            "\n",
+            r#"{"type":"chunk","doc":"a","text":"Ilse keeps the lamp. "}"#,
+            "\n",
+            r#"{"type":"chunk","doc":"a","text":"The keeper sleeps."}"#,
+            "\n",
+            r#"{"type":"outline","doc":"a","path":["People"],"category":true,"summary":"Who is there."}"#,
+            "\n",
+            r#"{"type":"outline","doc":"a","path":["People","Ilse"],"summary":"Keeps a lamp.","fields":[{"name":"does","value":"keeps","start":0,"end":4}],"links":[["Things","Lamp"]]}"#,
+            "\n",
+            r#"{"type":"outline","doc":"a","path":["Things","Lamp"],"summary":"Is out."}"#,
+            "\n",
+            r#"{"type":"outline","doc":"a","path":["Things","Bed"],"summary":"Is slept in."}"#,
+            "\n",
+            r#"{"type":"record","doc":"a","entity":"Ilse","entity_type":"person","kind":"relation","label":"keeper_of","value":"lamp","coarse":"keeps","chunks":["a#0"]}"#,
+            "\n",
+            r#"{"type":"record","doc":"a","entity":"Ilse","label":"sleeps","valid":"1901","condition":{"label":"lamp","value":"out"},"chunks":["a#1"]}"#,
+            "\n",
         ),
     };
     let memory = if which == 1 { MemoryScope::Index } else { MemoryScope::Document };

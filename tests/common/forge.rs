@@ -33,6 +33,8 @@ pub struct Block {
     pub name: Reference,
     /// A raw length to state in place of the right one.
     pub stated_raw: Option<u32>,
+    /// A zstd frame to store in place of the payload.
+    pub frame: Option<Vec<u8>>,
     codec: Codec,
     salt: u64,
     /// The payload as it was stored, and the decoded one that this stands for.
@@ -128,6 +130,7 @@ impl Forge {
                 raw,
                 name,
                 stated_raw: None,
+                frame: None,
                 codec: header.codec,
                 salt: header.salt,
                 stored,
@@ -141,6 +144,12 @@ impl Forge {
             block.held = names.find(&block.raw);
         }
         forge
+    }
+
+    /// Lets a block be stored as it is.
+    pub fn unpack(&mut self, number: usize) {
+        let block = &mut self.blocks[number];
+        (block.codec, block.stored) = (Codec::Stored, block.raw.clone());
     }
 
     /// Numbers of the blocks of a kind, in the order of the file.
@@ -172,6 +181,7 @@ impl Forge {
             raw,
             name,
             stated_raw: None,
+            frame: None,
             codec: Codec::Stored,
             salt,
             stored: Vec::new(),
@@ -280,9 +290,10 @@ impl Forge {
                 if let Some((checksum, free)) = &block.fixed {
                     choose_bits(&mut raw, free, *checksum);
                 }
-                let (codec, stored) = match is_sound && raw == block.sound {
-                    true => (block.codec, block.stored.clone()),
-                    false => encode(&raw, block.codec),
+                let (codec, stored) = match &block.frame {
+                    Some(frame) => (Codec::Zstd, frame.clone()),
+                    None if is_sound && raw == block.sound => (block.codec, block.stored.clone()),
+                    None => encode(&raw, block.codec),
                 };
                 let header = BlockHeader {
                     kind: block.kind,
@@ -358,6 +369,27 @@ pub fn leaf_of(entries: &[(Vec<u8>, Vec<u8>)]) -> Option<Vec<u8>> {
         leaf.push(key, value).ok()?;
     }
     (!leaf.is_empty()).then(|| leaf.finish())
+}
+
+/// Puts right the checksum within an fst leaf.
+pub fn repair_fst(leaf: &mut [u8]) {
+    let Some(length) = leaf.get(1..5).and_then(|length| length.first_chunk()).map(|&length| u32::from_le_bytes(length))
+    else {
+        return;
+    };
+    if leaf[0] != 2 {
+        return;
+    }
+    let Some(fst) = leaf.get_mut(5..).and_then(|rest| rest.get_mut(..length as usize)) else { return };
+    let Some((body, place)) = fst.split_last_chunk_mut::<4>() else { return };
+    let mut sum = u32::MAX;
+    for &mut byte in body {
+        sum ^= u32::from(byte);
+        for _ in 0..8 {
+            sum = if sum & 1 == 1 { sum >> 1 ^ 0x82f6_3b78 } else { sum >> 1 };
+        }
+    }
+    *place = (!sum).rotate_right(15).wrapping_add(0xa282_ead8).to_le_bytes();
 }
 
 /// Chooses the bits `free` so that the CRC-32 of `bytes` is `target`.

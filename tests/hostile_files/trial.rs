@@ -136,8 +136,12 @@ impl Trial {
 fn is_typed(error: &Error) -> bool {
     matches!(
         error,
-        Error::Damaged { .. } | Error::Unsupported { .. } | Error::NotAnIndex { .. } | Error::Limit { .. }
-            | Error::NotFound { .. } | Error::Invalid { .. }
+        Error::Damaged { .. }
+            | Error::Unsupported { .. }
+            | Error::NotAnIndex { .. }
+            | Error::Limit { .. }
+            | Error::NotFound { .. }
+            | Error::Invalid { .. }
     )
 }
 

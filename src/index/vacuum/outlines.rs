@@ -43,7 +43,9 @@ impl Run<'_> {
                 let document = key::first_number(found).unwrap_or(u32::MAX);
                 let counts = match kind {
                     key::SUBJECT_NAME => value == [1],
-                    key::PAGE_SUMMARY => found.last_chunk().is_some_and(|hash| used.summaries.contains(&(document, *hash))),
+                    key::PAGE_SUMMARY => {
+                        found.last_chunk().is_some_and(|hash| used.summaries.contains(&(document, *hash)))
+                    }
                     _ => true,
                 };
                 if counts && self.ids.slot(document).is_some() {
