@@ -58,9 +58,15 @@ impl Entries {
 
     /// What lies below.
     pub fn count(&self) -> u32 {
+        u32::try_from(self.sum()).unwrap_or(u32::MAX)
+    }
+
+    /// What lies below; the sum of 64 counts at most.
+    fn sum(&self) -> u64 {
+        let add = |sum: u64, count: u32| sum.saturating_add(u64::from(count));
         match self {
-            Self::Items(items) => items.iter().fold(0, |sum: u32, item| sum.saturating_add(item.count())),
-            Self::Ranges(ranges) => ranges.iter().fold(0, |sum: u32, range| sum.saturating_add(range.count)),
+            Self::Items(items) => items.iter().map(Item::count).fold(0, add),
+            Self::Ranges(ranges) => ranges.iter().map(|range| range.count).fold(0, add),
         }
     }
 }
@@ -158,19 +164,24 @@ impl OutlinePage {
                 if ranges.last().is_some_and(|before| before.first_key >= first_key) {
                     return Err(reader.fail("ranges in ascending order", "one that is not behind the one before"));
                 }
-                ranges.push(Range {
+                let range = Range {
                     first_key,
                     first: reader.text(KEY_BYTES)?.to_owned(),
                     last: reader.text(KEY_BYTES)?.to_owned(),
                     summary: reader.text(PAGE_SUMMARY_BYTES)?.to_owned(),
                     count: reader.varint32()?,
                     page: page(&mut reader, offset)?,
-                });
+                };
+                if range.count == 0 {
+                    return Err(reader.fail("ranges of at least one item", range.count));
+                }
+                ranges.push(range);
             }
             Entries::Ranges(ranges)
         };
-        let sum = entries.count();
-        if sum != count {
+        // Without saturation: a sum that does not fit 32 bits is no count.
+        let sum = entries.sum();
+        if sum != u64::from(count) {
             return Err(reader.fail("entries that sum up to the count", format_args!("{sum} instead of {count}")));
         }
         reader.finish()?;

@@ -1,5 +1,6 @@
-//! The first byte chooses a structure; the rest is decoded as it. What is accepted is used, and must encode again to the
-//! same bytes where the structure has an encoder.
+//! The first byte chooses a structure; the rest is decoded as it, or, where that byte is 128 or more, says how a sound
+//! encoding of it is changed. What is accepted is used, and must encode again to the same bytes where the structure has an
+//! encoder.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -22,10 +23,14 @@ use plica_format::record::RecordRow;
 use plica_format::separator::SeparatorPage;
 use plica_format::state::IndexState;
 use plica_format::{chunk, idset};
+use plica_fuzz::harvest::{STRUCTURES, changed};
 
 fuzz_target!(|data: &[u8]| {
     let Some((&which, bytes)) = data.split_first() else { return };
-    match which % 23 {
+    let structure = usize::from(which & 127) % STRUCTURES;
+    let changed = (which >= 128).then(|| changed(structure, bytes));
+    let bytes = changed.as_deref().unwrap_or(bytes);
+    match structure {
         0 => drop(FilePage::decode(bytes)),
         1 => drop(Slot::decode(bytes, 1, &[7; 16])),
         2 => drop(BlockHeader::decode(bytes, &[7; 16], 20_480)),
@@ -106,9 +111,15 @@ fuzz_target!(|data: &[u8]| {
             let _ = Information::decode(bytes);
         }
         15 => {
-            let expected = Expected { document: 1, level: 2, first: 0, count: 10 };
-            if let Ok(page) = FoldPage::decode(bytes, 1 << 40, 5, expected) {
-                assert_eq!(page.encode(), bytes);
+            // What its parent would say is believed, so that more than one page in 2^64 gets past the comparison.
+            let mut reader = Reader::new("page", bytes);
+            let mut next = || reader.varint32().unwrap_or(1);
+            let (document, level, first, count) = (next(), next() as u8, next(), next());
+            let expected = Expected { document, level, first, count };
+            for fanout in [2, 3, 5] {
+                if let Ok(page) = FoldPage::decode(bytes, 1 << 40, fanout, expected) {
+                    assert_eq!(page.encode(), bytes);
+                }
             }
         }
         16 => {

@@ -1,15 +1,18 @@
-//! Any text: chunks cover it, sentences cover it, tokens are within their limit, keys are stable.
+//! Any text: tokens are those of the rule, keys are stable, sentences cover it.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use plica::text::{Chunker, key, sentences, tokens};
+use plica::text::{key, sentences, tokens};
+use plica_fuzz::rules;
 
-fuzz_target!(|text: &str| {
-    assert_eq!(sentences(text).map(|(_, sentence)| sentence).collect::<String>(), text);
-    let chunks: Vec<&str> = Chunker::new(7).chunks(text).collect();
-    assert_eq!(chunks.concat(), text);
-    assert!(chunks.iter().all(|chunk| !chunk.is_empty()));
-    assert!(tokens(text).iter().all(|token| !token.is_empty() && token.len() <= 255));
+fuzz_target!(|bytes: &[u8]| {
+    let text = &rules::text(bytes);
+    assert_eq!(sentences(text).map(|(_, sentence)| sentence).collect::<String>(), *text);
+    let found = tokens(text);
+    assert!(found.iter().all(|token| !token.is_empty() && token.len() <= 255));
+    if rules::can_lower(text) {
+        assert_eq!(found, rules::tokens(text));
+    }
     let folded = key(text);
     assert_eq!(key(&folded), folded);
 });

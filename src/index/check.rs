@@ -235,9 +235,11 @@ impl Snapshot {
         };
         let ids = self.chunk_ids(head)?;
         let (mut tokens, mut words, mut bytes, mut hash) = (0u64, 0u64, 0u64, [0; 32]);
+        let mut order = super::texts::TextOrder::default();
         for &chunk in &ids {
             limits.check()?;
             let row = self.view().text_row(chunk)?;
+            order.follow(&row)?;
             let (title, text) = self.view().text(&row)?;
             let mut own = 0u32;
             crate::text::for_each_token(&title, |_: &str| own += 1);

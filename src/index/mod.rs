@@ -51,6 +51,7 @@ pub use outline::{PageInput, PageSummarizer, TermSummarizer};
 pub use salvage::{Loss, Salvaged, salvage};
 pub use snapshot::{Chunk, Document, Snapshot};
 pub use stat::{Bytes, Calls, DocumentStat, Stat};
+pub(crate) use texts::TextOrder;
 pub use tree::{Entry, Page};
 pub use vacuum::{VacuumOptions, VacuumReport, vacuum};
 pub use writer::{Recovered, Writer};

@@ -368,8 +368,10 @@ impl Snapshot {
     /// Hands the texts of a document's chunks to `sink`, in reading order: joined, they are the source, byte for byte.
     pub fn read_text(&self, document: &str, mut sink: impl FnMut(&str) -> Result<()>) -> Result<()> {
         let head = self.head(document)?;
+        let mut order = super::texts::TextOrder::default();
         for chunk in self.chunk_ids(&head)? {
             let row = self.view().text_row(chunk)?;
+            order.follow(&row)?;
             sink(&self.view().text(&row)?.1)?;
         }
         Ok(())

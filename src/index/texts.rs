@@ -3,6 +3,7 @@
 //! Until the index has a dictionary, texts wait until there are enough to train one; then, and whenever a block's worth
 //! has come, they are written. All that a reader sees of it is the codec of a block.
 
+use super::view::inconsistent;
 use super::writer::Writer;
 use crate::store::{self, Compression};
 use crate::{Error, Result};
@@ -36,6 +37,29 @@ impl TextBuffer {
         read(start..middle).zip(read(middle..end)).ok_or(Error::Unusable {
             reason: "the texts that wait to be written do not fit their rows; drop this writer and open another",
         })
+    }
+}
+
+/// That texts lie in the order of their chunks' ids, without overlap, as every writer puts them. So a walk over texts
+/// reads no more than there is, whatever rows say.
+#[derive(Debug, Default)]
+pub(crate) struct TextOrder {
+    /// The block of the row before, and where its text ends.
+    before: (u64, u64),
+}
+
+impl TextOrder {
+    /// Takes the row of the next chunk.
+    pub(crate) fn follow(&mut self, row: &TextRow) -> Result<()> {
+        let start = (row.block.offset, u64::from(row.offset));
+        if start < self.before {
+            return Err(inconsistent(format!(
+                "the text of chunk {} starts before that of an earlier chunk ends",
+                row.chunk
+            )));
+        }
+        self.before = (start.0, start.1 + bytes_of(row) as u64);
+        Ok(())
     }
 }
 

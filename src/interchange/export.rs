@@ -156,8 +156,10 @@ fn export_document(snapshot: &Snapshot, head: &DocumentHead, out: &mut impl Writ
     write(out, &line)?;
     // What entity lines call each chunk.
     let mut names: HashMap<u32, String> = HashMap::new();
+    let mut order = crate::index::TextOrder::default();
     for (ordinal, chunk) in (0u32..).zip(snapshot.chunk_ids(head)?) {
         let row = snapshot.view().text_row(chunk)?;
+        order.follow(&row)?;
         let (title, text) = snapshot.view().text(&row)?;
         let (start, end) = row.span.unzip();
         let id = row.external_id.as_deref();

@@ -8,7 +8,7 @@ use super::export::write;
 use super::import::Import;
 use super::line::at;
 use crate::index::Snapshot;
-use crate::index::outline::{Compiled, DEFAULT_BUDGET, page_hash};
+use crate::index::outline::{Compiled, DEFAULT_BUDGET, NodesMet, page_hash};
 use crate::ingest::Category;
 use crate::{Error, Result};
 use plica_format::document::DocumentHead;
@@ -116,7 +116,9 @@ pub(super) fn export_outline(snapshot: &Snapshot, head: &DocumentHead, out: &mut
     let mut summaries = BTreeMap::new();
     let Some(root) = outline.root_node()? else { return Ok(()) };
     let mut waiting = vec![root];
+    let mut met = NodesMet::default();
     while let Some(node) = waiting.pop() {
+        met.meet(&node)?;
         let mut below = Vec::new();
         let mut large = Vec::new();
         outline.each_page(&node, &mut |page| {
@@ -131,9 +133,9 @@ pub(super) fn export_outline(snapshot: &Snapshot, head: &DocumentHead, out: &mut
         }
         outline.each_item(&node, &mut |item| {
             match item {
-                Item::Category { .. } => below.extend(outline.node_of(&node, item)),
+                Item::Category { .. } => below.extend(outline.node_of(&node, item)?),
                 item => {
-                    large.extend(outline.node_of(&node, item.clone()));
+                    large.extend(outline.node_of(&node, item.clone())?);
                     if let Some(subject) = outline.whole(&node, item)? {
                         export_subject(&head.id, &node.path, &subject, out)?;
                     }

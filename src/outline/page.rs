@@ -5,7 +5,7 @@
 //! A name means a category before a subject; `~=NAME` means the subject where there are both.
 
 use crate::index::Snapshot;
-use crate::index::outline::{NodeAt, OutlineView, body, item_name, item_text, range_text, range_title};
+use crate::index::outline::{KeyRange, NodeAt, OutlineView, body, item_name, item_text, range_text, range_title};
 use crate::text::key;
 use crate::{Error, Result};
 use plica_format::outline::{Entries, Field, Item, OutlinePage as Stored, Path};
@@ -188,8 +188,10 @@ pub(super) fn page_at(
         let Target::Page { node, page, .. } = target else { return Err(missing()) };
         target = match (step(text).ok_or_else(missing)?, page.entries) {
             (StepKind::Range(at), Entries::Ranges(mut ranges)) if at < ranges.len() => {
+                let next = ranges.get(at + 1).map(|next| next.first_key.clone());
                 let range = ranges.swap_remove(at);
-                let below = outline.page(&range.page, outline.expected(&node, page.level - 1, range.count))?;
+                let keys = KeyRange { first: Some(&range.first_key), upper: next.as_deref() };
+                let below = outline.page(&range.page, outline.expected(&node, page.level - 1, range.count), keys)?;
                 let title = range_title(&range.first, &range.last);
                 Target::Page { node, page: below, title, summary: range.summary }
             }
@@ -226,7 +228,7 @@ fn named(outline: &OutlineView<'_>, node: &NodeAt, name: &str, or_category: bool
     let Some(item) = outline.item(node, &crate::index::outline::subject_key(name))? else { return Ok(None) };
     match item {
         Item::Subject(subject) => Ok(Some(Target::Subject { subject })),
-        item => match outline.node_of(node, item) {
+        item => match outline.node_of(node, item)? {
             Some(node) => of_node(outline, node).map(Some),
             None => Ok(None),
         },

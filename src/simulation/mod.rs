@@ -8,6 +8,7 @@
 //!
 //! For tests and fuzzing alone: nothing here is part of the interface.
 
+mod import;
 mod model;
 mod plan;
 mod run;
@@ -16,6 +17,7 @@ mod tests;
 mod watch;
 
 pub(crate) use crate::store::simulated::{Choices, Content, Disk, Fault, Past, Replay};
+pub use import::{fuzz_import, small_index};
 pub(crate) use plan::{Plan, Step};
 pub(crate) use run::{NAME, Run, Trouble};
 

@@ -1,7 +1,7 @@
 //! Verifying an outline: pages, their bounds, and that names, categories and counts agree with them.
 
 use super::order::{bounded, path_hash};
-use super::read::{NodeAt, OutlineView};
+use super::read::{KeyRange, NodeAt, NodesMet, OutlineView};
 use super::render::tokens;
 use super::tree::slots_of;
 use crate::index::check::Report;
@@ -38,8 +38,10 @@ impl Snapshot {
         let mut values = 0u64;
         let source_end = self.source_end(head)?;
         let mut waiting = vec![root];
+        let mut met = NodesMet::default();
         while let Some(node) = waiting.pop() {
             limits.check()?;
+            met.meet(&node)?;
             let shown = node.path.join(" / ");
             if !node.is_subject && view.category(head.number, &node.path)?.is_none() {
                 report.note(wrong(format!("category {shown:?} has pages and is not listed")))?;
@@ -59,10 +61,10 @@ impl Snapshot {
             }
             outline.each_item(&node, &mut |item| {
                 if let Item::Category { .. } = item {
-                    waiting.extend(outline.node_of(&node, item));
+                    waiting.extend(outline.node_of(&node, item)?);
                     return Ok(());
                 }
-                waiting.extend(outline.node_of(&node, item.clone()));
+                waiting.extend(outline.node_of(&node, item.clone())?);
                 let Some(subject) = outline.whole(&node, item)? else { return Ok(()) };
                 report.subjects += 1;
                 values += subject.values() as u64;
@@ -120,9 +122,10 @@ fn check_page(outline: &OutlineView<'_>, node: &NodeAt, page: &OutlinePage) -> R
         return Err(format!("{used} tokens in {} entries, of {limit} in {OUTLINE_ENTRIES}", slots.len()));
     }
     let Entries::Ranges(ranges) = &page.entries else { return Ok(()) };
-    for range in ranges {
+    for (at, range) in ranges.iter().enumerate() {
         let expected = outline.expected(node, page.level - 1, range.count);
-        let below = outline.page(&range.page, expected).map_err(|error: Error| error.to_string())?;
+        let keys = KeyRange::of(ranges, at, None);
+        let below = outline.page(&range.page, expected, keys).map_err(|error: Error| error.to_string())?;
         let below = slots_of(&below, outline.shares());
         let ends =
             below.first().zip(below.last()).map(|(first, last)| (first.key.clone(), first.name().0, last.name().1));

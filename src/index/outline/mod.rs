@@ -19,7 +19,7 @@ pub(in crate::index) use order::bounded as bounded_name;
 pub(crate) use order::subject_key;
 pub(in crate::index) use order::{path_hash, subject_hash};
 pub(in crate::index) use pending::PendingOutline;
-pub(crate) use read::{NodeAt, OutlineView};
+pub(crate) use read::{KeyRange, NodeAt, NodesMet, OutlineView};
 pub(crate) use render::{DEFAULT_BUDGET, body, item_name, item_text, range_text, range_title, tokens};
 pub(crate) use summary::clip;
 pub use summary::{PageInput, PageSummarizer, TermSummarizer};

@@ -7,8 +7,10 @@ use crate::text::key;
 use crate::{Error, Result};
 use plica_format::block::Reference;
 use plica_format::key::{self as keys};
-use plica_format::outline::{Entries, Expected, Field, Item, OutlinePage, Path, Subject, Top};
+use plica_format::limits::OUTLINE_DEPTH;
+use plica_format::outline::{Entries, Expected, Field, Item, OutlinePage, Path, Range, Subject, Top};
 use plica_format::outline_head::{CategoryRow, OutlineHead};
+use std::collections::HashSet;
 
 /// An outline as a writer or a snapshot reads it.
 #[derive(Clone, Copy)]
@@ -100,12 +102,21 @@ impl OutlineView<'_> {
     }
 
     /// A page, held against what is expected of it.
-    pub(crate) fn page(&self, reference: &Reference, expected: Expected) -> Result<OutlinePage> {
-        read_page(&self.view, reference, expected)
+    pub(crate) fn page(&self, reference: &Reference, expected: Expected, keys: KeyRange<'_>) -> Result<OutlinePage> {
+        let page = read_page(&self.view, reference, expected)?;
+        let (first, last) = ends(&page);
+        if keys.first.is_some_and(|expected| expected != first) || keys.upper.is_some_and(|upper| upper <= &*last) {
+            return Err(Error::Damaged {
+                offset: reference.offset,
+                what: "outline block".into(),
+                detail: "expected items with keys within the range that the page above says, got others".into(),
+            });
+        }
+        Ok(page)
     }
 
     pub(crate) fn top_page(&self, node: &NodeAt) -> Result<OutlinePage> {
-        self.page(&node.top.page, self.expected(node, node.top.level, node.top.count))
+        self.page(&node.top.page, self.expected(node, node.top.level, node.top.count), KeyRange::default())
     }
 
     pub(crate) fn expected(&self, node: &NodeAt, level: u8, count: u32) -> Expected {
@@ -139,7 +150,8 @@ impl OutlineView<'_> {
                 // It was named since the pages were written.
                 item = self.item(&node, &category_key(u32::MAX, name))?;
             }
-            match item.and_then(|item| self.node_of(&node, item)) {
+            let Some(item) = item else { return Ok(None) };
+            match self.node_of(&node, item)? {
                 Some(below) => node = below,
                 None => return Ok(None),
             }
@@ -148,29 +160,36 @@ impl OutlineView<'_> {
     }
 
     /// The node that an item of `parent` leads to; `None` for one that leads nowhere.
-    pub(crate) fn node_of(&self, parent: &NodeAt, item: Item) -> Option<NodeAt> {
+    pub(crate) fn node_of(&self, parent: &NodeAt, item: Item) -> Result<Option<NodeAt>> {
         let (name, summary, overview, top, is_subject) = match item {
             Item::Category { name, summary, overview, top, .. } => (name, summary, overview, top, false),
             Item::LargeSubject { name, summary, overview, top } => (name, summary, overview, top, true),
-            _ => return None,
+            _ => return Ok(None),
         };
+        // A walk goes down as deep as names do.
+        if parent.path.len() >= OUTLINE_DEPTH + usize::from(is_subject) {
+            return Err(inconsistent(format!("a category of an outline lies below more than {OUTLINE_DEPTH}")));
+        }
         let subject = subject_hash(&parent.path, &name);
         let mut path = parent.path.clone();
         path.push(name);
         let hash = if is_subject { subject } else { path_hash(&path) };
-        Some(NodeAt { path, hash, is_subject, summary, overview, top })
+        Ok(Some(NodeAt { path, hash, is_subject, summary, overview, top }))
     }
 
     /// An item of a node by its key.
     pub(crate) fn item(&self, node: &NodeAt, key: &[u8]) -> Result<Option<Item>> {
         let mut page = self.top_page(node)?;
+        let mut upper: Option<Vec<u8>> = None;
         loop {
             match page.entries {
                 Entries::Items(items) => return Ok(items.into_iter().find(|item| item_key(item) == key)),
                 Entries::Ranges(ranges) => {
                     let at = ranges.partition_point(|range| range.first_key.as_slice() <= key);
                     let Some(range) = at.checked_sub(1).and_then(|at| ranges.get(at)) else { return Ok(None) };
-                    page = self.page(&range.page, self.expected(node, page.level - 1, range.count))?;
+                    upper = ranges.get(at).map(|next| next.first_key.clone()).or(upper);
+                    let keys = KeyRange { first: Some(&range.first_key), upper: upper.as_deref() };
+                    page = self.page(&range.page, self.expected(node, page.level - 1, range.count), keys)?;
                 }
             }
         }
@@ -178,53 +197,53 @@ impl OutlineView<'_> {
 
     /// Hands the items of a node to `sink`, in order.
     pub(crate) fn each_item(&self, node: &NodeAt, sink: &mut impl FnMut(Item) -> Result<()>) -> Result<()> {
-        let page = self.top_page(node)?;
-        self.each_below(node, page, sink)
-    }
-
-    fn each_below(&self, node: &NodeAt, page: OutlinePage, sink: &mut impl FnMut(Item) -> Result<()>) -> Result<()> {
-        match page.entries {
-            Entries::Items(items) => items.into_iter().try_for_each(sink),
-            Entries::Ranges(ranges) => {
-                for range in ranges {
-                    let below = self.page(&range.page, self.expected(node, page.level - 1, range.count))?;
-                    self.each_below(node, below, sink)?;
-                }
-                Ok(())
-            }
-        }
+        self.each_page(node, &mut |page| match &page.entries {
+            Entries::Items(items) => items.iter().cloned().try_for_each(&mut *sink),
+            Entries::Ranges(_) => Ok(()),
+        })
     }
 
     /// Hands the place of every page of the outline to `sink`, parents first.
     pub(crate) fn each_reference(&self, sink: &mut impl FnMut(Reference)) -> Result<()> {
         let Some(root) = self.root_node()? else { return Ok(()) };
-        let mut waiting = vec![(root.top.page, root.top.level, root.top.count, root)];
-        while let Some((reference, level, count, node)) = waiting.pop() {
-            sink(reference);
-            match self.page(&reference, self.expected(&node, level, count))?.entries {
-                Entries::Ranges(ranges) => {
-                    let below = ranges.into_iter().map(|range| (range.page, level - 1, range.count, node.clone()));
-                    waiting.extend(below);
+        let mut waiting = vec![root];
+        let mut met = NodesMet::default();
+        while let Some(node) = waiting.pop() {
+            met.meet(&node)?;
+            sink(node.top.page);
+            self.each_page(&node, &mut |page| {
+                match &page.entries {
+                    Entries::Ranges(ranges) => ranges.iter().for_each(|range| sink(range.page)),
+                    Entries::Items(items) => {
+                        for item in items {
+                            waiting.extend(self.node_of(&node, item.clone())?);
+                        }
+                    }
                 }
-                Entries::Items(items) => {
-                    let below = items.into_iter().filter_map(|item| self.node_of(&node, item));
-                    waiting.extend(below.map(|node| (node.top.page, node.top.level, node.top.count, node)));
-                }
-            }
+                Ok(())
+            })?;
         }
         Ok(())
     }
 
     /// Hands every page of a node to `sink`, parents first.
     pub(crate) fn each_page(&self, node: &NodeAt, sink: &mut impl FnMut(&OutlinePage) -> Result<()>) -> Result<()> {
-        let mut waiting = vec![self.top_page(node)?];
-        while let Some(page) = waiting.pop() {
-            sink(&page)?;
-            if let Entries::Ranges(ranges) = &page.entries {
-                for range in ranges.iter().rev() {
-                    waiting.push(self.page(&range.page, self.expected(node, page.level - 1, range.count))?);
-                }
-            }
+        self.each_page_below(node, &self.top_page(node)?, None, sink)
+    }
+
+    fn each_page_below(
+        &self,
+        node: &NodeAt,
+        page: &OutlinePage,
+        upper: Option<&[u8]>,
+        sink: &mut impl FnMut(&OutlinePage) -> Result<()>,
+    ) -> Result<()> {
+        sink(page)?;
+        let Entries::Ranges(ranges) = &page.entries else { return Ok(()) };
+        for (at, range) in ranges.iter().enumerate() {
+            let keys = KeyRange::of(ranges, at, upper);
+            let below = self.page(&range.page, self.expected(node, page.level - 1, range.count), keys)?;
+            self.each_page_below(node, &below, keys.upper, sink)?;
         }
         Ok(())
     }
@@ -244,7 +263,7 @@ impl OutlineView<'_> {
             Item::Subject(subject) => Ok(Some(subject)),
             Item::LargeSubject { ref name, ref summary, .. } => {
                 let mut subject = Subject { name: name.clone(), summary: summary.clone(), ..Subject::default() };
-                let Some(node) = self.node_of(parent, item) else { return Ok(None) };
+                let Some(node) = self.node_of(parent, item)? else { return Ok(None) };
                 self.each_item(&node, &mut |item| {
                     match item {
                         Item::Value { field, name, value, .. } => {
@@ -265,6 +284,47 @@ impl OutlineView<'_> {
                 Ok(Some(subject))
             }
             _ => Ok(None),
+        }
+    }
+}
+
+/// The keys that a page may have, as the pages above say: the first one, and one that all lie below. So the pages of a
+/// node have no key in common, and a walk over a node meets none of them twice.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct KeyRange<'k> {
+    pub(crate) first: Option<&'k [u8]>,
+    pub(crate) upper: Option<&'k [u8]>,
+}
+
+impl<'k> KeyRange<'k> {
+    /// Of the page below entry `at` of a page whose own keys lie below `upper`.
+    pub(crate) fn of(ranges: &'k [Range], at: usize, upper: Option<&'k [u8]>) -> Self {
+        let first = |at: usize| ranges.get(at).map(|range| range.first_key.as_slice());
+        Self { first: first(at), upper: first(at + 1).or(upper) }
+    }
+}
+
+/// The keys of the first and the last entry of a page.
+fn ends(page: &OutlinePage) -> (Vec<u8>, Vec<u8>) {
+    let ends = match &page.entries {
+        Entries::Items(items) => items.first().zip(items.last()).map(|(a, b)| (item_key(a), item_key(b))),
+        Entries::Ranges(ranges) => {
+            ranges.first().zip(ranges.last()).map(|(a, b)| (a.first_key.clone(), b.first_key.clone()))
+        }
+    };
+    ends.unwrap_or_default()
+}
+
+/// The nodes that a walk over a whole outline has met: one that it comes to twice is damage.
+#[derive(Default)]
+pub(crate) struct NodesMet(HashSet<[u8; 16]>);
+
+impl NodesMet {
+    /// Notes a node.
+    pub(crate) fn meet(&mut self, node: &NodeAt) -> Result<()> {
+        match self.0.insert(node.hash) {
+            true => Ok(()),
+            false => Err(inconsistent(format!("the node {:?} of an outline lies in two places", node.path.join("/")))),
         }
     }
 }

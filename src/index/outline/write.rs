@@ -2,7 +2,7 @@
 
 use super::order::{category_key, path_hash, subject_hash, subject_key};
 use super::pending::{PendingNode, PendingOutline, path_keys};
-use super::read::{NodeAt, OutlineView, read_page};
+use super::read::{NodeAt, NodesMet, OutlineView, read_page};
 use super::render::{Shares, subject_text, tokens};
 use super::summary::{PageInput, PageSummarizer, TermSummarizer, clip};
 use super::tree::{Changes, Node, Pages, Slot, apply, content_hash};
@@ -159,12 +159,14 @@ fn write_outline(writer: &mut Writer, document: u32, mut outline: PendingOutline
 fn take_all(old: &OutlineView<'_>, outline: &mut PendingOutline) -> Result<()> {
     let Some(root) = old.root_node()? else { return Ok(()) };
     let mut waiting: Vec<NodeAt> = vec![root];
+    let mut met = NodesMet::default();
     while let Some(node) = waiting.pop() {
+        met.meet(&node)?;
         let pending = outline.nodes.entry(path_keys(&node.path)).or_default();
         pending.path.clone_from(&node.path);
         old.each_item(&node, &mut |item| {
             match item {
-                Item::Category { .. } => waiting.extend(old.node_of(&node, item)),
+                Item::Category { .. } => waiting.extend(old.node_of(&node, item)?),
                 item => {
                     if let Some(subject) = old.whole(&node, item)? {
                         pending.subjects.entry(subject_key(&subject.name)).or_insert(Some(subject));
@@ -191,7 +193,10 @@ fn subject_item(
         return Ok(Item::Subject(subject));
     }
     let before = match node {
-        Some(node) => old.item(node, &subject_key(&subject.name))?.and_then(|item| old.node_of(node, item)),
+        Some(node) => match old.item(node, &subject_key(&subject.name))? {
+            Some(item) => old.node_of(node, item)?,
+            None => None,
+        },
         None => None,
     };
     let mut changes = Changes::new();

@@ -19,7 +19,7 @@ const BUSY_LEVEL: i32 = 9;
 pub(super) fn prepare(view: View<'_>, ids: &Ids, new: &mut StoreWriter, limits: &Limits) -> Result<Option<Reference>> {
     let mut total = 0u64;
     for slot in &ids.documents {
-        total += view.head(slot.number)?.map_or(0, |head| head.text_bytes);
+        total = total.saturating_add(view.head(slot.number)?.map_or(0, |head| head.text_bytes));
     }
     let level = if total <= PATIENT_BYTES { PATIENT_LEVEL } else { BUSY_LEVEL };
     let (mut sample, mut sizes) = (Vec::new(), Vec::new());
