@@ -5,6 +5,7 @@
 //! *string* is a varint byte length and that many bytes.
 
 use crate::FormatError;
+use crate::limits::SUM_BOUND;
 use std::fmt;
 
 /// Reads a structure front to back; every call checks what is left before it takes anything.
@@ -152,6 +153,16 @@ impl<'a> Reader<'a> {
     pub fn varint32(&mut self) -> Result<u32, FormatError> {
         let value = self.varint()?;
         u32::try_from(value).map_err(|_| self.fail("a varint of at most 32 bits", value))
+    }
+
+    /// A varint below [`SUM_BOUND`], for sums and counts that go on growing: more may be added to it without overflow.
+    #[inline]
+    pub fn sum(&mut self) -> Result<u64, FormatError> {
+        let value = self.varint()?;
+        match value < SUM_BOUND {
+            true => Ok(value),
+            false => Err(self.fail("a sum below 2^60", value)),
+        }
     }
 
     /// A varint that is at most `limit`, for counts and lengths.

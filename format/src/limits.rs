@@ -18,6 +18,8 @@ pub const COMMIT_RAW_BYTES: usize = 64 << 10;
 pub const COMMIT_STATE_BYTES: usize = 60 << 10;
 /// Every block and every file ends below this offset.
 pub const OFFSET_BOUND: u64 = 1 << 62;
+/// Sums of tokens, words, bytes, values and calls are below this.
+pub const SUM_BOUND: u64 = 1 << 60;
 /// A value longer than this is written as a block of its own and referenced from the leaf.
 pub const INLINE_VALUE_BYTES: usize = 4 << 10;
 /// Most keys in one leaf.

@@ -55,11 +55,11 @@ impl OutlineHead {
             budget,
             root,
             discovered,
-            values: reader.varint()?,
-            compiled: reader.varint()?,
+            values: reader.sum()?,
+            compiled: reader.sum()?,
             extracted: reader.varint32()?,
             context: reader.text(CONTEXT_BYTES)?.to_owned(),
-            calls: [reader.varint()?, reader.varint()?, reader.varint()?, reader.varint()?],
+            calls: [reader.sum()?, reader.sum()?, reader.sum()?, reader.sum()?],
         };
         reader.finish()?;
         Ok(head)

@@ -109,13 +109,13 @@ impl IndexState {
             entities: reader.varint32()?,
             staged: reader.varint32()?,
             totals: Totals {
-                documents: reader.varint()?,
-                chunks: reader.varint()?,
-                text_tokens: reader.varint()?,
-                summaries: reader.varint()?,
-                summary_tokens: reader.varint()?,
-                entities: reader.varint()?,
-                entity_tokens: [reader.varint()?, reader.varint()?, reader.varint()?],
+                documents: reader.sum()?,
+                chunks: reader.sum()?,
+                text_tokens: reader.sum()?,
+                summaries: reader.sum()?,
+                summary_tokens: reader.sum()?,
+                entities: reader.sum()?,
+                entity_tokens: [reader.sum()?, reader.sum()?, reader.sum()?],
             },
             segments: Vec::new(),
             dictionary: None,
@@ -135,7 +135,7 @@ impl IndexState {
             if !matches!(root.kind, BlockKind::Leaf | BlockKind::Separator) {
                 return Err(reader.fail("a leaf or a separator page as root", root.kind.name()));
             }
-            let bytes = reader.varint()?;
+            let bytes = reader.sum()?;
             let level = reader.u8()?;
             let merging = reader.u8()?;
             if held > 0 && merging > 0 {

@@ -57,6 +57,14 @@ pub fn tokens(text: &str) -> Vec<String> {
     tokens.into_iter().map(bounded).collect()
 }
 
+/// The key of a name.
+pub fn key(name: &str) -> String {
+    let normal: String = name.nfkc().collect();
+    let folded = unicase::UniCase::unicode(normal).to_folded_case();
+    let words = folded.split(|c: char| c.is_whitespace() || ('\u{1c}'..='\u{1f}').contains(&c));
+    words.filter(|word| !word.is_empty()).collect::<Vec<_>>().join(" ")
+}
+
 /// A token that is too long, as a prefix and a hash.
 fn bounded(token: String) -> String {
     if token.len() <= 255 {

@@ -3,7 +3,7 @@
 use plica::outline::Navigate;
 use plica::records::{RecordField, RecordQuery, VocabularyQuery};
 use plica::search::Several;
-use plica::{Index, Limits, Query, Statistics, TextMode, TextQuery};
+use plica::{Document, Index, Limits, Query, Result, Snapshot, Statistics, TextMode, TextQuery};
 
 /// Indexes of an earlier version, which together have every kind of block, codec, leaf and key.
 pub const GOLDEN: [&[u8]; 5] = [
@@ -28,42 +28,70 @@ pub fn choice(byte: u8) -> usize {
     }
 }
 
-/// Opens the bytes of an index and uses all of it. Every answer and every error is right, but a panic.
-pub fn use_everything(bytes: Vec<u8>) {
+/// Opens the bytes of an index and uses it: all of it where `part` is 0, else in one of several ways. Every answer and every error
+/// is right, but a panic.
+pub fn use_part(bytes: Vec<u8>, part: u8) {
     let Ok(index) = Index::from_bytes(bytes) else { return };
     let snapshot = index.snapshot();
-    let _ = snapshot.check(&Limits::default());
+    let ways: [fn(&Snapshot) -> Result<()>; 6] = [verify, search, write_out, records, documents, outlines];
+    let _ = match usize::from(part).checked_sub(1) {
+        None => ways.iter().try_for_each(|way| way(&snapshot).or(Ok::<(), plica::Error>(()))),
+        Some(way) => ways[way % ways.len()](&snapshot),
+    };
+}
+
+fn verify(snapshot: &Snapshot) -> Result<()> {
     let _ = snapshot.stat();
     let _ = snapshot.log().take(100).count();
-    let _ = snapshot.at(1).and_then(|first| first.check(&Limits::default()));
+    snapshot.check(&Limits::default()).map(|_| ())
+}
+
+fn search(snapshot: &Snapshot) -> Result<()> {
     let _ = snapshot.search(&Query::new("the keeper of the lamp").explain(true));
     for mode in [TextMode::Any, TextMode::All] {
         let _ = snapshot.text_search(&TextQuery { mode, ..TextQuery::new("the keeper of the lamp") });
     }
-    if let Ok(several) = Several::new(vec![snapshot.clone()]) {
-        let _ = several.search(&Query { statistics: Statistics::Document, ..Query::new("keeper lamp") });
-    }
-    let _ = plica::interchange::export(&snapshot, &mut std::io::sink());
+    let several = Several::new(vec![snapshot.clone()])?;
+    several.search(&Query { statistics: Statistics::Document, ..Query::new("keeper lamp") }).map(|_| ())
+}
+
+fn write_out(snapshot: &Snapshot) -> Result<()> {
+    plica::interchange::export(snapshot, &mut std::io::sink()).map(|_| ())
+}
+
+fn records(snapshot: &Snapshot) -> Result<()> {
     let _ = snapshot.records(&RecordQuery::new().entity("Ilse").fuzzy(2));
     let _ = snapshot.look_up(&RecordQuery::new().label("keeper_of"));
-    let _ = snapshot.vocabulary(&VocabularyQuery::new(RecordField::Value));
-    if let Ok(documents) = snapshot.documents() {
-        for document in documents.iter().take(10) {
-            let _ = snapshot.text(&document.id);
-            let _ = snapshot.tree(&document.id, &[0]);
-            let _ = snapshot.covering_summaries(&document.id, document.chunks.saturating_sub(1));
-            let _ = snapshot.search(&Query::new("lamp").document(&document.id).explain(true));
-            let _ = snapshot.linked_chunks(&document.id, "the keeper");
-            let _ = snapshot.entities(Some(&document.id), |_| Ok(()));
-            let mut waiting = vec![Vec::new()];
-            for _ in 0..64 {
-                let Some(Ok(page)) = waiting.pop().map(|path: Vec<String>| snapshot.outline(&document.id, &path))
-                else {
-                    break;
-                };
-                waiting.extend(page.entries.into_iter().map(|entry| entry.path));
-            }
-            let _ = snapshot.navigate(&Navigate::new(&document.id, "Where does Ilse keep the lamp?"));
-        }
+    snapshot.vocabulary(&VocabularyQuery::new(RecordField::Value)).map(|_| ())
+}
+
+fn some_documents(snapshot: &Snapshot) -> Result<Vec<Document>> {
+    Ok(snapshot.documents()?.into_iter().take(10).collect())
+}
+
+fn documents(snapshot: &Snapshot) -> Result<()> {
+    for document in some_documents(snapshot)? {
+        let _ = snapshot.text(&document.id);
+        let _ = snapshot.tree(&document.id, &[]);
+        let _ = snapshot.tree(&document.id, &[0]);
+        let _ = snapshot.covering_summaries(&document.id, document.chunks.saturating_sub(1));
+        let _ = snapshot.search(&Query::new("lamp").document(&document.id).explain(true));
+        let _ = snapshot.linked_chunks(&document.id, "the keeper");
+        let _ = snapshot.entities(Some(&document.id), |_| Ok(()));
     }
+    Ok(())
+}
+
+fn outlines(snapshot: &Snapshot) -> Result<()> {
+    for document in some_documents(snapshot)? {
+        let mut waiting = vec![Vec::new()];
+        for _ in 0..64 {
+            let Some(Ok(page)) = waiting.pop().map(|path: Vec<String>| snapshot.outline(&document.id, &path)) else {
+                break;
+            };
+            waiting.extend(page.entries.into_iter().map(|entry| entry.path));
+        }
+        let _ = snapshot.navigate(&Navigate::new(&document.id, "Where does Ilse keep the lamp?"));
+    }
+    Ok(())
 }

@@ -83,12 +83,12 @@ impl Report {
     /// Adds a finding, unless the block is known to be damaged: it may be met on several ways.
     fn add(&mut self, finding: Finding) {
         let offset = finding.offset;
-        let within = |known: &Finding| (known.offset..known.offset + known.bytes.max(1)).contains(&offset);
         // Offset 0 is also where no place is known.
-        let is_known = |known: &Finding| match offset {
-            0 => *known == finding || known.bytes > 0 && known.what == finding.what,
-            _ => within(known),
+        let is_of = |known: &Finding| match offset {
+            0 => known.what == finding.what,
+            _ => (known.offset..known.offset + known.bytes).contains(&offset),
         };
+        let is_known = |known: &Finding| *known == finding || known.bytes > 0 && is_of(known);
         if self.findings.len() < FINDINGS && !self.findings.iter().any(is_known) {
             self.findings.push(finding);
         }
@@ -377,6 +377,8 @@ impl Snapshot {
             for chunk in self.view().set(&key::numbered(key::ENTITY_CHUNKS, row.entity))? {
                 if !self.view().set(&key::numbered(key::CHUNK_ENTITIES, chunk))?.contains(&row.entity) {
                     findings.push(wrong(format!("chunk {chunk} does not link back")));
+                    // One of each entity will do: a set of few bytes may have many.
+                    break;
                 }
             }
             for (field, texts) in [(Field::Name, 1), (Field::Aliases, 0), (Field::Descriptions, 0)] {
@@ -407,13 +409,13 @@ impl Snapshot {
 }
 
 fn add(totals: &mut Totals, head: &DocumentHead) {
-    totals.documents += 1;
-    totals.chunks += u64::from(head.chunks);
-    totals.text_tokens += head.text_tokens;
-    totals.summaries += u64::from(head.summaries);
-    totals.summary_tokens += head.summary_tokens;
-    totals.entities += u64::from(head.entities);
+    totals.documents = totals.documents.saturating_add(1);
+    totals.chunks = totals.chunks.saturating_add(u64::from(head.chunks));
+    totals.text_tokens = totals.text_tokens.saturating_add(head.text_tokens);
+    totals.summaries = totals.summaries.saturating_add(u64::from(head.summaries));
+    totals.summary_tokens = totals.summary_tokens.saturating_add(head.summary_tokens);
+    totals.entities = totals.entities.saturating_add(u64::from(head.entities));
     for (total, tokens) in totals.entity_tokens.iter_mut().zip(head.entity_tokens) {
-        *total += tokens;
+        *total = total.saturating_add(tokens);
     }
 }

@@ -107,6 +107,13 @@ impl Snapshot {
         if state.segments.iter().any(|segment| segment.root.end() > head.reference.offset) {
             return Err(inconsistent("a segment lies behind the commit that names it"));
         }
+        // Each has a row, so there are fewer than bytes; sets of ids, which take next to none, are read as far as there are ids.
+        if u64::from(state.chunks.max(state.entities)) > head.end {
+            return Err(inconsistent(format!(
+                "{} chunks and {} entities were given numbers, in {} bytes",
+                state.chunks, state.entities, head.end
+            )));
+        }
         let dictionary = Dictionary { blocks, segments: segment_views(&state), cache };
         let (heads, heads_by_id, ordered, lengths, columns) = Default::default();
         Ok(Self {

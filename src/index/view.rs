@@ -183,7 +183,7 @@ impl<'a> View<'a> {
         } else {
             let length = prefix.len() + 2;
             self.dictionary.each_with_prefix(prefix, |key, value| match key::piece(key) {
-                Some(piece) if key.len() == length => take(piece, value),
+                Some(piece) if key.len() == length && u32::from(piece) < pieces => take(piece, value),
                 _ => Ok(()),
             })?;
         }

@@ -263,7 +263,7 @@ impl Import<'_, '_> {
         if fields.iter().any(|field| field.value.is_some() || field.start.is_some() || field.end.is_some()) {
             return Err(Error::invalid("a category has names of fields, and no values"));
         }
-        let mut changed = false;
+        let mut changed = line.path.is_empty() && self.writer.begin_outline(document)?;
         if let Some(budget) = line.budget {
             changed |= self.writer.outline_budget(doc)? != budget;
             self.writer.set_outline_budget(doc, budget)?;

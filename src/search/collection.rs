@@ -219,8 +219,10 @@ fn memory_channel(readings: &[Reading<'_>]) -> Result<Vec<Channel>> {
 
 /// The summary channel of each file.
 fn summary_channel(readings: &[Reading<'_>]) -> Result<Vec<Channel>> {
-    let summaries: u64 = readings.iter().map(|reading| reading.view.state.totals.summaries).sum();
-    let tokens: u64 = readings.iter().map(|reading| reading.view.state.totals.summary_tokens).sum();
+    let summaries: u64 =
+        readings.iter().map(|reading| reading.view.state.totals.summaries).fold(0, u64::saturating_add);
+    let tokens: u64 =
+        readings.iter().map(|reading| reading.view.state.totals.summary_tokens).fold(0, u64::saturating_add);
     let average = average(tokens, summaries);
     // Postings of each distinct term in each file, and in how many summaries each stands in all.
     let mut found: HashMap<&str, (Vec<Vec<Posting>>, u64)> = HashMap::new();

@@ -38,7 +38,8 @@ impl Resolved {
                 missing.map_or(Ok(Self::Collection), Err)
             }
             Scope::Collection => {
-                let documents: u64 = readings.iter().map(|reading| reading.view.state.totals.documents).sum();
+                let documents =
+                    readings.iter().map(|reading| reading.view.state.totals.documents).fold(0, u64::saturating_add);
                 if documents != 1 || !first.query.filter.is_empty() {
                     return Ok(Self::Collection);
                 }

@@ -20,7 +20,7 @@ use plica::format::commit::{Commit, CoverChecksum};
 use plica::format::leaf::{Leaf, LeafBuilder};
 use plica::format::limits::{FIRST_BLOCK_OFFSET, PAGE_BYTES};
 use plica::format::page::{FilePage, SLOT_PAGES, Slot};
-use plica::format::state::IndexState;
+use plica::format::state::{IndexState, Segment};
 use std::collections::HashMap;
 
 /// A block of a file that is taken apart.
@@ -235,12 +235,28 @@ impl Forge {
         found.next().expect("a leaf with such a key")
     }
 
-    /// Changes the newest value of a key that `is_it` takes.
+    /// Changes the newest value of a key that `is_it` takes, where it stands.
     pub fn value(&mut self, is_it: impl Fn(&[u8]) -> bool, change: impl FnOnce(&mut Vec<u8>)) {
         let (leaf, at) = self.seek(is_it);
         let mut entries = self.entries(leaf);
-        change(&mut entries[at].1);
+        entries[at].1 = changed(&entries[at].1, change);
         self.set_entries(leaf, &entries);
+    }
+
+    /// Writes the newest value of a key that `is_it` takes once more, changed, in a new segment. So nothing that was there
+    /// before moves.
+    pub fn value_anew(&mut self, is_it: impl Fn(&[u8]) -> bool, change: impl FnOnce(&mut Vec<u8>)) {
+        let (leaf, at) = self.seek(is_it);
+        let (key, value) = self.entries(leaf).swap_remove(at);
+        self.add_segment(&[(key, changed(&value, change))]);
+    }
+
+    /// Adds a segment of one leaf.
+    pub fn add_segment(&mut self, entries: &[(Vec<u8>, Vec<u8>)]) {
+        let head = self.head();
+        let root = self.add(head, BlockKind::Leaf, leaf_of(entries).unwrap());
+        let segment = Segment { root, bytes: 100, level: 0, merging: 0, cursor: Vec::new() };
+        self.state(|state| state.segments.push(segment));
     }
 
     /// Lets a block have a checksum that is known before its content; `free` are bits of its payload that may be chosen.
@@ -323,6 +339,10 @@ impl Forge {
 
 /// Puts right what a commit says of the blocks before it.
 fn cover(raw: &mut Vec<u8>, file: &[u8], id: &FileId) {
+    // What is said of the covered blocks may not fit the blocks before any more; anything is sound that starts with the first.
+    if let Some(from) = raw.get_mut(52..60) {
+        from.copy_from_slice(&FIRST_BLOCK_OFFSET.to_le_bytes());
+    }
     let Ok(mut commit) = Commit::decode(raw) else { return };
     let mut at = FIRST_BLOCK_OFFSET;
     let (mut checksum, mut from) = (CoverChecksum::default(), FIRST_BLOCK_OFFSET);
@@ -338,6 +358,16 @@ fn cover(raw: &mut Vec<u8>, file: &[u8], id: &FileId) {
     (commit.covered_from, commit.covered_blocks) = (from, checksum.blocks());
     commit.covered_checksum = checksum.checksum();
     *raw = commit.encode();
+}
+
+/// A value, changed, as a leaf holds it: behind a 0 where it begins with 0 or 1.
+fn changed(stored: &[u8], change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut value = stored.strip_prefix(&[0]).unwrap_or(stored).to_vec();
+    change(&mut value);
+    if value.first().is_some_and(|&first| first <= 1) {
+        value.insert(0, 0);
+    }
+    value
 }
 
 /// A payload as a writer would store it.

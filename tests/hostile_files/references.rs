@@ -1,8 +1,9 @@
 //! References to a block itself, in a circle, forwards, from two places, and to blocks that are not what is said of them.
 
-use crate::forge::{Forge, encoded};
+use crate::forge::{Block, Forge, encoded};
 use crate::trial::{Trial, golden};
 use plica::format::block::{BlockKind, Reference};
+use plica::format::document::DocumentHead;
 use plica::format::fold::{Child, Children, FoldPage};
 use plica::format::key;
 use plica::format::leaf::LeafBuilder;
@@ -166,8 +167,15 @@ fn a_reference_to_a_block_of_another_kind_or_none() {
     forge.state(|state| state.segments[0].root = text);
     Trial::of(&forge).is_refused_as_damaged("a leaf or a separator page as root");
     for root in [
-        Reference { offset: 20_480, stored_bytes: 65_536, kind: BlockKind::Leaf, checksum: 1 },
+        Reference { offset: 90_000 * 16, stored_bytes: 1, kind: BlockKind::Leaf, checksum: 1 },
         Reference { offset: (1 << 62) - 16, stored_bytes: 1, kind: BlockKind::Leaf, checksum: 1 },
+    ] {
+        let mut forge = golden(0);
+        set_root(&mut forge, root);
+        Trial::of(&forge).is_refused_as_damaged("a segment lies behind the commit that names it");
+    }
+    for root in [
+        Reference { offset: 20_480, stored_bytes: 1000, kind: BlockKind::Leaf, checksum: 1 },
         Reference { offset: 20_480, stored_bytes: 0, kind: BlockKind::Separator, checksum: 0 },
     ] {
         let mut forge = golden(0);
@@ -188,8 +196,8 @@ fn a_value_that_lies_behind_its_leaf() {
     Trial::of(&forge).fails("text", "a value that lies before its leaf");
 }
 
-/// The newest fold page above level 1, decoded.
-fn fold_page(forge: &Forge) -> (usize, FoldPage) {
+/// The newest fold page above level 1 that is right, decoded.
+fn fold_page(forge: &Forge, is_it: impl Fn(&Block, &[Child]) -> bool) -> (usize, FoldPage) {
     forge
         .of_kind(BlockKind::Fold)
         .into_iter()
@@ -201,7 +209,8 @@ fn fold_page(forge: &Forge) -> (usize, FoldPage) {
             let (first, count) = (reader.varint32().unwrap(), reader.varint32().unwrap());
             let expected = plica::format::fold::Expected { document, level, first, count };
             let page = FoldPage::decode(raw, u64::MAX, forge.page.parameters.fanout, expected).unwrap();
-            matches!(page.children, Children::Nodes(_)).then_some((at, page))
+            let is_right = matches!(&page.children, Children::Nodes(nodes) if is_it(&forge.blocks[at], nodes));
+            is_right.then_some((at, page))
         })
         .expect("a fold page with pages below")
 }
@@ -209,7 +218,7 @@ fn fold_page(forge: &Forge) -> (usize, FoldPage) {
 /// The golden file with the children of its newest fold page changed.
 fn with_children(change: impl FnOnce(&mut Vec<Child>)) -> Forge {
     let mut forge = golden(0);
-    let (at, mut page) = fold_page(&forge);
+    let (at, mut page) = fold_page(&forge, |_, nodes| nodes.len() > 1);
     let Children::Nodes(nodes) = &mut page.children else { unreachable!() };
     change(nodes);
     forge.blocks[at].raw = page.encode();
@@ -229,7 +238,7 @@ fn overlapping_covers_of_fold_pages() {
 #[test]
 fn a_cover_outside_of_the_parents() {
     let mut forge = golden(0);
-    let (at, page) = fold_page(&forge);
+    let (at, page) = fold_page(&forge, |_, nodes| nodes.len() > 1);
     let Children::Nodes(nodes) = &page.children else { unreachable!() };
     let below = forge.find(&nodes[0].page);
     // document and level, then `first`.
@@ -240,34 +249,35 @@ fn a_cover_outside_of_the_parents() {
 }
 
 #[test]
-fn fold_pages_that_refer_to_themselves_and_forwards() {
-    let mut forge = with_children(|nodes| {
+fn a_fold_page_that_refers_to_itself() {
+    let mut forge = golden(0);
+    let is_head = |key: &[u8]| key == key::numbered(key::DOCUMENT, 0);
+    let (leaf, entry) = forge.seek(is_head);
+    let value = forge.entries(leaf).swap_remove(entry).1;
+    let open = DocumentHead::decode(0, value.strip_prefix(&[0]).unwrap_or(&value)).unwrap().pages;
+    let (at, mut page) = fold_page(&forge, |block, _| open.contains(&block.name));
+    let old = forge.blocks[at].name;
+    let with = |page: &mut FoldPage, own: Reference| {
+        let Children::Nodes(nodes) = &mut page.children else { unreachable!() };
         nodes[0].summary = Some("a".repeat(200).as_str().into());
-    });
-    let (at, mut page) = fold_page(&forge);
-    let own = forge.blocks[at].name;
-    // It is stored as it is, with a checksum that is known before.
-    let Children::Nodes(nodes) = &mut page.children else { unreachable!() };
-    nodes[1].page = own;
-    let raw = page.encode();
-    let name = forge.add(at, BlockKind::Fold, raw);
+        nodes[0].page = own;
+        page.encode()
+    };
+    let head = forge.head();
+    let raw = with(&mut page, Reference { stored_bytes: 300, ..old });
+    let name = forge.add(head, BlockKind::Fold, raw);
     let number = forge.find(&name);
-    let Children::Nodes(nodes) = &mut page.children else { unreachable!() };
-    nodes[1].page = name;
-    forge.blocks[number].raw = page.encode();
+    forge.blocks[number].raw = with(&mut page, name);
+    assert_eq!(forge.blocks[number].raw.len(), name.stored_bytes as usize);
     let free = free_bits(&forge.blocks[number].raw);
     forge.fix(&name, free);
-    // What referred to the old page refers to the new one.
-    for block in 0..forge.blocks.len() {
-        for (place, length, target) in forge.held(block) {
-            if forge.blocks[target].name == own && block != number {
-                let new = encoded(&name);
-                if new.len() == length {
-                    forge.blocks[block].raw[place..place + length].copy_from_slice(&new);
-                }
-            }
-        }
-    }
+    forge.value_anew(is_head, |value| {
+        let mut document = DocumentHead::decode(0, value).unwrap();
+        let place = document.pages.iter_mut().find(|page| **page == old).expect("an open page");
+        *place = name;
+        value.clear();
+        document.encode(value);
+    });
     Trial::of(&forge).is_found("a page that lies before this one");
 }
 

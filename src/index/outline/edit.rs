@@ -384,6 +384,15 @@ impl Writer {
         Ok(true)
     }
 
+    /// Lets a document have an outline, though nothing is known of it; gives whether it had none.
+    pub(crate) fn begin_outline(&mut self, document: u32) -> Result<bool> {
+        if self.view().outline_head(document)?.is_some() {
+            return Ok(false);
+        }
+        let outline = self.pending_outline(document)?;
+        Ok(!std::mem::replace(&mut outline.dirty, true))
+    }
+
     /// The categories of a document's outline, as they were named; the root, with an empty path, is not among them.
     pub fn categories(&self, document: &str) -> Result<Vec<Category>> {
         let rows = self.view().categories(self.number(document)?)?;

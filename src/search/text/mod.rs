@@ -144,8 +144,8 @@ fn rankings<'a>(readings: &[Reading<'a>]) -> Result<Vec<Ranking<'a>>> {
         let mut live = |chunk: u32| reading.is_live(chunk);
         let live: Option<&mut dyn FnMut(u32) -> Result<bool>> = if state.staged == 0 { None } else { Some(&mut live) };
         let ranking = Ranking::open(reading.view, lengths, query.bm25, &query.limits, reading.terms, live)?;
-        tokens += state.totals.text_tokens;
-        chunks += state.totals.chunks;
+        tokens = u64::saturating_add(tokens, state.totals.text_tokens);
+        chunks = u64::saturating_add(chunks, state.totals.chunks);
         out.push(ranking);
     }
     if let [ranking] = out.as_mut_slice() {
