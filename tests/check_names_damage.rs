@@ -128,6 +128,24 @@ fn an_index_that_does_not_open_is_looked_through() {
 }
 
 #[test]
+fn an_index_without_page_and_slots_is_looked_through() {
+    let folder = Folder::new();
+    let path = folder.path("a.plica");
+    for (name, mut bytes) in golden() {
+        bytes[..FIRST_BLOCK_OFFSET as usize].fill(0);
+        std::fs::write(&path, bytes).unwrap();
+        let report = check(&path, &CheckOptions::new(), &Limits::default()).unwrap();
+        assert!(!report.opens && report.findings.len() == 5, "{name}: {report:?}");
+        assert!(report.findings.iter().all(|finding| !finding.detail.contains("ends")), "{name}: {report:?}");
+    }
+    for bytes in [&b"a letter"[..], &[0; 50_000]] {
+        std::fs::write(&path, bytes).unwrap();
+        let error = check(&path, &CheckOptions::new(), &Limits::default()).unwrap_err();
+        assert!(matches!(error, Error::NotAnIndex { .. }), "{error}");
+    }
+}
+
+#[test]
 fn a_check_beside_a_writer_finds_nothing() {
     let folder = Folder::new();
     let path = folder.path("a.plica");

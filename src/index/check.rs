@@ -127,16 +127,23 @@ impl CheckOptions {
 }
 
 /// Verifies the index at a path ([`Snapshot::check`]). One that does not open because it is damaged is looked through block by
-/// block, so that all damage is named and not only what opening it met first.
+/// block, so that all damage is named and not only what opening it met first. So is a file that does not start as an index does,
+/// page 0 and all slots being lost, say.
 ///
 /// # Errors
-/// As of [`Index::open_with`], but for damage; [`Error::Cancelled`].
+/// As of [`Index::open_with`], but for damage ([`Error::NotAnIndex`] where no block is left); [`Error::Cancelled`].
 pub fn check(path: impl AsRef<Path>, options: &CheckOptions, limits: &Limits) -> Result<Report> {
     let reading = ReadOptions { commit: options.commit, ..ReadOptions::new() };
     let (offset, what, detail) = match Index::open_with(path.as_ref(), &reading) {
         Ok(index) if options.quick => return index.snapshot().check_quick(limits),
         Ok(index) => return index.snapshot().check(limits),
         Err(Error::Damaged { offset, what, detail }) => (offset, what, detail),
+        Err(error @ Error::NotAnIndex { .. }) => match store::scan(path.as_ref(), &|| limits.check()) {
+            // One block alone is what a creation leaves that was cut short.
+            Ok(scan) if scan.sound.len() > 1 => (0, "page 0".to_owned(), "expected the file magic".to_owned()),
+            Ok(_) | Err(Error::NotAnIndex { .. }) => return Err(error),
+            Err(error) => return Err(error),
+        },
         Err(error) => return Err(error),
     };
     let mut report = Report::default();

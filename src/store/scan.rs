@@ -53,6 +53,8 @@ pub(crate) struct Scan {
     pub(crate) newest: Option<Head>,
     /// Whether no later commit was ever made, as far as can be told.
     pub(crate) is_newest: bool,
+    /// The greatest number of a commit that a slot names.
+    named: Option<u64>,
     /// Length of the file.
     pub(crate) length: u64,
 }
@@ -114,14 +116,14 @@ fn scan_source(source: Arc<dyn Source>, opened: Option<Head>, go_on: &dyn Fn() -
         parameters: page.map(|page| page.parameters),
         newest: opened.clone(),
         is_newest: opened.is_some(),
+        named: slots.iter().map(|slot| slot.1).max(),
         length,
     };
     scan.walk(&*source, file_id, go_on)?;
     if scan.newest.is_none() {
         scan.newest = scan.newest_commit()?;
         let sequence = scan.newest.as_ref().map(|head| head.commit.sequence);
-        let named = slots.iter().map(|slot| slot.1).max();
-        scan.is_newest = sequence.is_some() && named.is_some_and(|named| Some(named) <= sequence);
+        scan.is_newest = sequence.is_some() && scan.named.is_some() && scan.named <= sequence;
     }
     if scan.sound.is_empty() && page.is_none() && slots.is_empty() {
         let got = "no block that passes its checksum, anywhere".to_owned();
@@ -144,7 +146,8 @@ fn slots(start: &[u8], id: Option<FileId>, damage: &mut Vec<Stretch>) -> Vec<(Fi
             other => {
                 let detail = match other {
                     Some((_, Err(error))) => error.to_string(),
-                    _ => "the file ends before it does".to_owned(),
+                    _ if bytes.is_empty() => "the file ends before it does".to_owned(),
+                    _ => "expected the magic of a slot".to_owned(),
                 };
                 let (offset, bytes) = (offset as u64, PAGE_BYTES as u64);
                 damage.push(Stretch { offset, bytes, what: "head slot".into(), detail });
@@ -305,6 +308,12 @@ fn next_sound(source: &dyn Source, id: &FileId, from: u64, end: u64) -> Result<u
 }
 
 impl Scan {
+    /// Number of a commit that a slot names and of which the commit block is lost, with all that was not there before.
+    pub(crate) fn later_commit(&self) -> Option<u64> {
+        let newest = self.newest.as_ref().map(|head| head.commit.sequence);
+        self.named.filter(|_| !self.is_newest).filter(|&named| newest.is_none_or(|newest| newest < named))
+    }
+
     /// Walks the file and sorts what is sound from what is damaged.
     fn walk(&mut self, source: &dyn Source, id: FileId, go_on: &dyn Fn() -> Result<()>) -> Result<()> {
         let (sound, damage, length) = (&mut self.sound, &mut self.damage, self.length);

@@ -37,6 +37,8 @@ pub(super) struct Outline {
     pub(super) summaries: Vec<(Hash, String)>,
     /// Names of subjects that are lost, in compared form.
     pub(super) lost: Vec<String>,
+    /// Whether more may be lost, of which no name is left.
+    pub(super) may_lose_more: bool,
 }
 
 /// The outline pages of a file.
@@ -85,8 +87,10 @@ impl Large {
 /// An outline that is being read.
 struct Reading {
     document: u32,
-    /// Subjects that stand, as the name in compared form and the hash of the category; none where that is not known.
-    standing: Option<Standing>,
+    /// Subjects that stand, as the name in compared form and the hash of the category, as far as their names are there.
+    standing: Standing,
+    /// Whether names may be lost.
+    may_lose_names: bool,
     /// Paths of categories by their hash.
     paths: HashMap<Hash, Path>,
     found: BTreeMap<(Path, Vec<u8>), FoundSubject>,
@@ -131,6 +135,7 @@ impl<'a> Outlines<'a> {
         let mut reading = Reading {
             document,
             standing: self.standing(document)?,
+            may_lose_names: remains.may_lose_kind(key::SUBJECT_NAME),
             paths: outline.categories.iter().map(|row| (path_hash(&row.path), row.path.clone())).collect(),
             found: BTreeMap::new(),
             is_broken: head.is_none(),
@@ -149,22 +154,21 @@ impl<'a> Outlines<'a> {
             .values()
             .map(|found| (bounded_name(&found.subject.name).into_bytes(), path_hash(&found.category)))
             .collect();
-        let standing = reading.standing.into_iter().flatten();
-        outline.lost = standing
+        outline.may_lose_more = reading.is_broken && reading.may_lose_names;
+        outline.lost = reading
+            .standing
+            .into_iter()
             .filter(|name| !found.contains(name))
             .map(|(name, _)| String::from_utf8_lossy(&name).into_owned())
             .collect();
         outline.lost.sort();
         outline.subjects = reading.found.into_values().collect();
-        let is_empty = outline.categories.is_empty() && outline.subjects.is_empty() && outline.lost.is_empty();
+        let is_empty = outline.categories.is_empty() && outline.subjects.is_empty() && outline.lost.is_empty() && !outline.may_lose_more;
         Ok(Some(outline).filter(|outline| !is_empty || outline.head != OutlineHead::default()))
     }
 
-    /// The subjects that stand; `None` where names may be lost.
-    fn standing(&self, document: u32) -> Result<Option<Standing>> {
-        if self.remains.may_lose_kind(key::SUBJECT_NAME) {
-            return Ok(None);
-        }
+    /// The subjects that stand, as far as their names are there.
+    fn standing(&self, document: u32) -> Result<Standing> {
         let mut standing = HashSet::new();
         let prefix = key::numbered(key::SUBJECT_NAME, document);
         self.remains.each_newest(
@@ -180,7 +184,7 @@ impl<'a> Outlines<'a> {
                 Ok(())
             },
         )?;
-        Ok(Some(standing))
+        Ok(standing)
     }
 
     fn page(&self, reference: &Reference, expected: Expected) -> Result<Option<OutlinePage>> {
@@ -301,7 +305,7 @@ impl<'a> Outlines<'a> {
                     _ => continue,
                 };
                 let name = (bounded_name(name).into_bytes(), node);
-                if reading.standing.as_ref().is_none_or(|standing| standing.contains(&name)) {
+                if reading.may_lose_names || reading.standing.contains(&name) {
                     self.take(reading, &path, item, false)?;
                 }
             }

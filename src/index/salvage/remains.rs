@@ -221,6 +221,11 @@ impl Remains {
                     // What a page refers to lies before it.
                     if child.end() <= reference.offset {
                         self.gather(child, page.level, (first, next), layer, reached)?;
+                    } else {
+                        let (from, to) = (first.max(&layer.from).to_vec(), next.map(<[u8]>::to_vec));
+                        self.lost.push(LostKeys { offset: reference.offset, from, to });
+                        let detail = format!("expected a child before it, got one that ends at {}", child.end());
+                        self.note(Error::Damaged { offset: reference.offset, what: "separator block".into(), detail })?;
                     }
                 }
             }

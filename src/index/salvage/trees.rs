@@ -111,7 +111,7 @@ impl<'a> Trees<'a> {
     /// What a page itself says.
     fn take(&self, page: &FoldPage, is_vouched: bool, reading: &mut Reading) {
         match &page.children {
-            Children::Chunks(chunks) => reading.chunks.extend((page.first..).zip(chunks.iter().copied())),
+            Children::Chunks(chunks) => reading.chunks.extend((page.first..=u32::MAX).zip(chunks.iter().copied())),
             Children::Nodes(nodes) => {
                 let level = page.level - 1;
                 let covers = cover(self.fanout, level).unwrap_or(u32::MAX);

@@ -124,6 +124,10 @@ impl<'a> Salvage<'a> {
                 self.report.lost.push(loss("", "keys", detail));
             }
         }
+        if let Some(later) = self.scan.later_commit() {
+            let detail = format!("those up to commit {later}, which a head slot names, where they are not told of here");
+            self.report.lost.push(loss("", "commits", detail));
+        }
         self.writer.commit()?;
         self.report.lost.sort();
         self.report.lost.dedup();
@@ -405,7 +409,8 @@ impl<'a> Salvage<'a> {
             note(self.writer.give_page_summary(id, hash, summary), "the summary of a page")?;
         }
         self.report.subjects += written;
-        let lost = problems.into_iter().chain(broken).chain(outline.lost);
+        let nameless = outline.may_lose_more.then(|| "those of lost pages whose names are lost, too, if any".to_owned());
+        let lost = problems.into_iter().chain(broken).chain(outline.lost).chain(nameless);
         self.report.lost.extend(lost.map(|detail| loss(id, "subject", detail)));
         self.report.unvouched.extend(unvouched.into_iter().map(|path| loss(id, "subject", path)));
         Ok(())
