@@ -9,6 +9,7 @@ use plica::format::page::FilePage;
 use plica::ingest::RecordUpdate;
 use plica::outline::{Field, Subject, Value};
 use plica::{Index, Limits, NewChunk, Options, Salvaged, Writer, salvage};
+use std::collections::BTreeMap;
 
 /// Kind and place of every block.
 fn blocks(bytes: &[u8]) -> Vec<(BlockKind, std::ops::Range<usize>)> {
@@ -175,6 +176,9 @@ fn a_lost_text_of_a_staged_replacement_is_told() {
     }
 }
 
+/// Marks of the texts of the live version of a document, and of the staged one.
+type Versions = (Option<Vec<String>>, Option<Vec<String>>);
+
 struct Random(u64);
 impl Random {
     fn below(&mut self, n: u64) -> u64 {
@@ -194,8 +198,7 @@ fn chunks_of_live_and_staged_documents_are_there_or_lost() {
         let options = Options::new().fanout(2).memory_budget_bytes(budget);
         let mut writer = Writer::create(&path, &options).unwrap();
         // live, staged
-        let mut model: std::collections::BTreeMap<String, (Option<Vec<String>>, Option<Vec<String>>)> =
-            Default::default();
+        let mut model: BTreeMap<String, Versions> = Default::default();
         let mut log = Vec::new();
         for at in 0..random.below(40) + 5 {
             let id = format!("d{}", random.below(3));
