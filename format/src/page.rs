@@ -179,7 +179,7 @@ fn describe_start(bytes: &[u8]) -> String {
         return "nothing (it is empty)".to_owned();
     }
     if bytes.iter().take(PAGE_BYTES).all(|&byte| byte == 0) {
-        return "zeros (perhaps its creation was cut short: delete it and create it again)".to_owned();
+        return "zeros (if it was an index, its start is lost, and a salvage tells what is left)".to_owned();
     }
     if start.get(1..4) == FILE_MAGIC.get(1..4) {
         return format!("{start:02x?} (an index that was transferred as text? copy it again as binary)");

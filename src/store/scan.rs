@@ -105,7 +105,7 @@ fn scan_source(source: Arc<dyn Source>, opened: Option<Head>, go_on: &dyn Fn() -
         Some(id) => id,
         None => find_id(&*source, length, go_on)?.ok_or_else(|| Error::NotAnIndex {
             path: None,
-            got: "no block that passes its checksum, anywhere".to_owned(),
+            got: "other bytes, and no block in it passes its checksum".to_owned(),
         })?,
     };
     let blocks = Blocks::new(source.clone(), file_id, length);
@@ -126,7 +126,7 @@ fn scan_source(source: Arc<dyn Source>, opened: Option<Head>, go_on: &dyn Fn() -
         scan.is_newest = sequence.is_some() && scan.named.is_some() && scan.named <= sequence;
     }
     if scan.sound.is_empty() && page.is_none() && slots.is_empty() {
-        let got = "no block that passes its checksum, anywhere".to_owned();
+        let got = "other bytes, and no block in it passes its checksum".to_owned();
         return Err(Error::NotAnIndex { path: None, got });
     }
     Ok(scan)

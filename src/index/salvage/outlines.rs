@@ -111,6 +111,7 @@ impl<'a> Outlines<'a> {
         if head.is_none() && !remains.may_be_lost(&place) {
             return Ok(None);
         }
+        let has_head = head.is_some();
         let mut outline = Outline::default();
         remains.each_newest(
             &key::numbered(key::CATEGORY, document),
@@ -154,7 +155,8 @@ impl<'a> Outlines<'a> {
             .values()
             .map(|found| (bounded_name(&found.subject.name).into_bytes(), path_hash(&found.category)))
             .collect();
-        outline.may_lose_more = reading.is_broken && reading.may_lose_names;
+        // Without the head, its own lost keys are told.
+        outline.may_lose_more = has_head && reading.is_broken && reading.may_lose_names;
         outline.lost = reading
             .standing
             .into_iter()
@@ -163,7 +165,10 @@ impl<'a> Outlines<'a> {
             .collect();
         outline.lost.sort();
         outline.subjects = reading.found.into_values().collect();
-        let is_empty = outline.categories.is_empty() && outline.subjects.is_empty() && outline.lost.is_empty() && !outline.may_lose_more;
+        let is_empty = outline.categories.is_empty()
+            && outline.subjects.is_empty()
+            && outline.lost.is_empty()
+            && !outline.may_lose_more;
         Ok(Some(outline).filter(|outline| !is_empty || outline.head != OutlineHead::default()))
     }
 

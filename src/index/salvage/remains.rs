@@ -268,6 +268,11 @@ impl Remains {
         !self.has_commit || !self.only_lost || self.lost.iter().any(|lost| lost.contains(key))
     }
 
+    /// Whether a key lies in a range that is known to be lost, or no commit says which are.
+    pub(super) fn is_lost(&self, key: &[u8]) -> bool {
+        !self.has_commit || self.lost.iter().any(|lost| lost.contains(key))
+    }
+
     /// Whether keys of a kind may have had values that are lost.
     pub(super) fn may_lose_kind(&self, kind: u8) -> bool {
         !self.has_commit

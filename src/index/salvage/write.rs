@@ -1,7 +1,7 @@
 //! Writing what was found into the new index, and noting what could not be.
 
 use super::documents::{Documents, Found, information, loss, runs};
-use super::fragments::each_fragment;
+use super::fragments::{each_fragment, each_homeless};
 use super::memory::{each_entity, shown};
 use super::outlines::Outlines;
 use super::placeholder;
@@ -99,7 +99,7 @@ impl<'a> Salvage<'a> {
                 self.document(&mut documents, &mut trees, number, &found)?;
             }
         }
-        let lost_texts = self.fragments(&documents)?;
+        let lost_texts = self.fragments(&mut documents)?;
         self.entities(&mut documents)?;
         let mut outlines = Outlines::new(self.remains, &self.scan.sound);
         for &number in &numbers {
@@ -125,7 +125,8 @@ impl<'a> Salvage<'a> {
             }
         }
         if let Some(later) = self.scan.later_commit() {
-            let detail = format!("those up to commit {later}, which a head slot names, where they are not told of here");
+            let detail =
+                format!("those up to commit {later}, which a head slot names, where they are not told of here");
             self.report.lost.push(loss("", "commits", detail));
         }
         self.writer.commit()?;
@@ -136,7 +137,7 @@ impl<'a> Salvage<'a> {
     }
 
     /// Writes what is text of nobody knows what, and gives the id of the document that it is put into.
-    fn fragments(&mut self, documents: &Documents) -> Result<Option<String>> {
+    fn fragments(&mut self, documents: &mut Documents) -> Result<Option<String>> {
         let end = match (self.scan.is_newest, &self.scan.newest) {
             (true, Some(head)) => head.end,
             _ => self.scan.length,
@@ -145,11 +146,29 @@ impl<'a> Salvage<'a> {
         let ids = std::iter::once("lost-texts".to_owned()).chain((2..).map(|at| format!("lost-texts ({at})")));
         let Some(id) = ids.into_iter().find(|id| !taken(id)) else { return Ok(None) };
         let chunker = Chunker::new(self.parameters.chunk_words);
-        let mut chunks = 0;
+        let note = r#"{"salvage":{"unvouched_document":true}}"#;
+        let (mut chunks, mut gone) = (0, 0);
+        each_homeless(self.remains, documents, |content| {
+            self.limits.check()?;
+            let Some((title, text, external_id)) = content else {
+                gone += 1;
+                return Ok(());
+            };
+            if chunks == 0 {
+                self.writer.add_document(&id, "", note)?;
+            }
+            self.append(&id, chunks, &NewChunk { title, external_id, ..NewChunk::text(text) })?;
+            chunks += 1;
+            Ok(())
+        })?;
+        if gone > 0 {
+            self.lose(loss("", "chunk", format!("{gone} texts, of which nothing says the document or the place")));
+        }
+        let whole = chunks;
         each_fragment(self.remains, &self.scan.sound, end, |fragment| {
             self.limits.check()?;
             if chunks == 0 {
-                self.writer.add_document(&id, "", r#"{"salvage":{"unvouched_document":true}}"#)?;
+                self.writer.add_document(&id, "", note)?;
             }
             for text in chunker.chunks(fragment) {
                 self.writer.give_chunk(&id, &NewChunk::text(text), None)?;
@@ -162,9 +181,15 @@ impl<'a> Salvage<'a> {
         }
         self.report.documents += 1;
         self.report.chunks += u64::from(chunks);
+        let mut unvouched = |first: u32, end: u32, detail: &str| {
+            if first < end {
+                self.report.unvouched.push(Loss { chunks: vec![(first, end - 1)], ..loss(&id, "chunk", detail) });
+            }
+        };
+        unvouched(0, whole, "their texts; nothing says any more which document they are of");
         let detail =
             "their texts, cut anew; nothing says any more which document they are of, nor where its chunks began";
-        self.report.unvouched.push(Loss { chunks: vec![(0, chunks - 1)], ..loss(&id, "chunk", detail) });
+        unvouched(whole, chunks, detail);
         Ok(Some(id))
     }
 
@@ -409,7 +434,8 @@ impl<'a> Salvage<'a> {
             note(self.writer.give_page_summary(id, hash, summary), "the summary of a page")?;
         }
         self.report.subjects += written;
-        let nameless = outline.may_lose_more.then(|| "those of lost pages whose names are lost, too, if any".to_owned());
+        let nameless =
+            outline.may_lose_more.then(|| "those of lost pages whose names are lost, too, if any".to_owned());
         let lost = problems.into_iter().chain(broken).chain(outline.lost).chain(nameless);
         self.report.lost.extend(lost.map(|detail| loss(id, "subject", detail)));
         self.report.unvouched.extend(unvouched.into_iter().map(|path| loss(id, "subject", path)));
