@@ -8,6 +8,9 @@ use crate::signals;
 use plica::{Limits, Loss, Salvaged};
 use serde::Serialize;
 
+/// Losses that are printed, and as many things that no commit vouches for.
+const SHOWN: usize = 30;
+
 #[derive(Serialize)]
 struct SalvagedLine<'a> {
     commit: Option<u64>,
@@ -79,7 +82,7 @@ fn show(out: &mut Output, salvaged: &Salvaged, arguments: &Salvage) -> Outcome {
         show_finding(out, finding)?;
     }
     for (list, word) in [(&salvaged.lost, "lost"), (&salvaged.unvouched, "no commit vouches for")] {
-        for loss in list {
+        for loss in list.iter().take(SHOWN) {
             let of = if loss.document.is_empty() { String::new() } else { format!(" of {}", visible(&loss.document)) };
             let shown = |&(first, last): &(u32, u32)| match first == last {
                 true => first.to_string(),
@@ -88,6 +91,9 @@ fn show(out: &mut Output, salvaged: &Salvaged, arguments: &Salvage) -> Outcome {
             let which = loss.chunks.iter().map(shown).collect::<Vec<_>>().join(", ");
             let which = if which.is_empty() { which } else { format!(" {which}") };
             out.line(format!("{word}: {}{which}{of}: {}", visible(&loss.what), visible(&loss.detail)))?;
+        }
+        if let Some(more) = list.len().checked_sub(SHOWN).filter(|&more| more > 0) {
+            out.line(format!("{word}: {more} more; --json lists all"))?;
         }
     }
     let from = match salvaged.commit {
