@@ -269,8 +269,8 @@ mod tests {
         head.information = Some(Reference { kind: BlockKind::Metadata, ..page });
         head.chunks = u32::MAX;
         head.last_chunk = u32::MAX;
-        head.text_bytes = u64::MAX;
-        head.entity_tokens = [u64::MAX; 3];
+        head.text_bytes = crate::limits::SUM_BOUND - 1;
+        head.entity_tokens = [crate::limits::SUM_BOUND - 1; 3];
         head.given_folds = 5;
         head.pending = Some(([9; 32], u32::MAX));
         head.pages = vec![page; FOLD_LEVELS];
@@ -279,6 +279,9 @@ mod tests {
         assert!(out.len() <= HEAD_BYTES, "{}", out.len());
         assert_eq!(DocumentHead::decode(9, &out).unwrap(), head);
         assert!(DocumentHead::decode(8, &out).is_err());
+        let mut much = Vec::new();
+        DocumentHead { words: crate::limits::SUM_BOUND, ..head.clone() }.encode(&mut much);
+        assert!(DocumentHead::decode(9, &much).unwrap_err().to_string().contains("a sum below 2^60"));
         for cut in 0..out.len() {
             assert!(DocumentHead::decode(9, &out[..cut]).is_err());
         }

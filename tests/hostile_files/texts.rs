@@ -43,7 +43,7 @@ fn a_zip_bomb_of_text() {
         // The frame itself says so, too: single segment with a content size of four bytes.
         let mut lying = frame;
         assert_eq!(lying[4] >> 5, 0b101);
-        lying[5..9].copy_from_slice(&(said as u32).to_le_bytes());
+        lying[5..9].copy_from_slice(&said.to_le_bytes());
         let trial = with_frame(lying, said);
         assert!(trial.errors.iter().any(|(call, error)| *call == "text" && error.is_damage()), "{trial:?}");
         assert!(!trial.findings.is_empty());
