@@ -19,5 +19,5 @@ fuzz_target!(|edits: &[u8]| {
             _ => {}
         }
     }
-    use_part(bytes, which / 64);
+    use_part(bytes, which / 16);
 });

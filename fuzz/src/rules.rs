@@ -93,6 +93,7 @@ pub fn chunk_end(text: &str, words: u32) -> usize {
                 c.is_alphanumeric() || matches!(group, GeneralCategoryGroup::Letter | GeneralCategoryGroup::Number)
             })
         })
+        .take(words + 1)
         .collect();
     let reach = found.get(words).map_or(text.len(), |word| word.0);
     if reach == text.len() {
