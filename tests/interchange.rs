@@ -443,3 +443,18 @@ fn what_the_first_line_states_is_looked_at_without_being_taken() {
         assert_eq!(stated(lines.as_bytes()).unwrap().0, Default::default());
     }
 }
+
+/// Found by a fuzzer: the export of an outline of which nothing is known made no outline.
+#[test]
+fn an_outline_of_which_nothing_is_known_comes_back() {
+    let folder = Folder::new();
+    let lines =
+        "{\"type\":\"document\",\"doc\":\"a\"}\n{\"type\":\"outline\",\"doc\":\"a\",\"path\":[],\"summary\":\"\"}\n";
+    take(&folder.path("a"), &small(), lines, None).unwrap();
+    let once = exported(&snapshot(&folder.path("a")));
+    assert!(once.contains("\"type\":\"outline\""), "{once}");
+    take(&folder.path("b"), &small(), &once, None).unwrap();
+    assert_eq!(exported(&snapshot(&folder.path("b"))), once);
+    let again = take(&folder.path("b"), &small(), &once, None).unwrap();
+    assert_eq!((again.skipped, again.outline), (2, 0));
+}
