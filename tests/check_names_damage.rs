@@ -1,37 +1,20 @@
 //! A check names each damaged block, and what depends on it: all that then cannot be read, and nothing that can.
 
+#[path = "common/blocks.rs"]
+mod blocks;
 mod common;
 
+use blocks::golden_indexes;
 use common::Folder;
-use plica::format::block::{BlockHeader, HEADER_BYTES};
+use plica::format::block::{BlockKind, HEADER_BYTES};
 use plica::format::limits::FIRST_BLOCK_OFFSET;
-use plica::format::page::FilePage;
 use plica::{CheckOptions, Error, Index, Limits, NewChunk, Options, Snapshot, Writer, check};
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
-
-fn golden() -> Vec<(String, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("format/golden");
-    let mut found: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    found.retain(|path| path.extension().is_some_and(|extension| extension == "plica"));
-    found.sort();
-    let name = |path: &Path| path.file_stem().unwrap().to_string_lossy().into_owned();
-    found.into_iter().map(|path| (name(&path), std::fs::read(&path).unwrap())).collect()
-}
 
 /// Kind and place of every block but padding.
 fn blocks(bytes: &[u8]) -> Vec<(&'static str, std::ops::Range<usize>)> {
-    let id = FilePage::decode(&bytes[..4096]).unwrap().file_id;
-    let (mut at, mut blocks) = (FIRST_BLOCK_OFFSET as usize, Vec::new());
-    while at < bytes.len() {
-        let header: &[u8; HEADER_BYTES] = bytes[at..].first_chunk().unwrap();
-        let header = BlockHeader::decode(header, &id, at as u64).unwrap();
-        let end = at + header.span_bytes() as usize;
-        blocks.push((header.kind.name(), at..end));
-        at = end;
-    }
-    blocks.retain(|(kind, _)| *kind != "padding");
-    blocks
+    let blocks = blocks::blocks(bytes).into_iter().filter(|(kind, _)| *kind != BlockKind::Padding);
+    blocks.map(|(kind, place)| (kind.name(), place)).collect()
 }
 
 /// Reads all of every document, and gives the damage that was met.
@@ -48,7 +31,7 @@ fn read_all(snapshot: &Snapshot) -> Option<u64> {
 
 #[test]
 fn each_damaged_block_is_named_with_what_needs_it() {
-    for (name, bytes) in golden() {
+    for (name, bytes) in golden_indexes() {
         let mut named = 0;
         for (kind, place) in blocks(&bytes) {
             let mut bad = bytes.clone();
@@ -111,7 +94,7 @@ fn dependents_are_told_in_words() {
 fn an_index_that_does_not_open_is_looked_through() {
     let folder = Folder::new();
     let path = folder.path("a.plica");
-    for (name, bytes) in golden() {
+    for (name, bytes) in golden_indexes() {
         let places = blocks(&bytes);
         let (_, last) = places.last().unwrap();
         let (_, first) = places.iter().find(|(kind, _)| *kind == "text").unwrap();
@@ -131,7 +114,7 @@ fn an_index_that_does_not_open_is_looked_through() {
 fn an_index_without_page_and_slots_is_looked_through() {
     let folder = Folder::new();
     let path = folder.path("a.plica");
-    for (name, mut bytes) in golden() {
+    for (name, mut bytes) in golden_indexes() {
         bytes[..FIRST_BLOCK_OFFSET as usize].fill(0);
         std::fs::write(&path, bytes).unwrap();
         let report = check(&path, &CheckOptions::new(), &Limits::default()).unwrap();

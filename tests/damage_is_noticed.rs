@@ -1,5 +1,7 @@
 //! A flipped bit or a cut file gives a typed error or the right answer, never a wrong one, and never a panic.
 
+#[path = "common/blocks.rs"]
+mod blocks;
 mod common;
 
 use common::{everything, everything_compiled, navigations};
@@ -117,17 +119,7 @@ fn a_sector_of_zeros_or_of_another_place_anywhere() {
 
 /// Where the blocks of a file lie.
 fn blocks(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
-    use plica::format::block::{BlockHeader, HEADER_BYTES};
-    use plica::format::limits::FIRST_BLOCK_OFFSET;
-    let id = plica::format::page::FilePage::decode(bytes[..4096].try_into().unwrap()).unwrap().file_id;
-    let (mut at, mut blocks) = (FIRST_BLOCK_OFFSET as usize, Vec::new());
-    while at < bytes.len() {
-        let header: &[u8; HEADER_BYTES] = bytes[at..].first_chunk().unwrap();
-        let span = BlockHeader::decode(header, &id, at as u64).unwrap().span_bytes() as usize;
-        blocks.push(at..at + span);
-        at += span;
-    }
-    blocks
+    blocks::blocks(bytes).into_iter().map(|(_, place)| place).collect()
 }
 
 #[test]

@@ -3,28 +3,19 @@
 #[path = "common/history.rs"]
 mod history;
 
+#[path = "common/blocks.rs"]
+mod blocks;
 mod common;
 
+use blocks::{blocks, golden_indexes};
 use common::Folder;
 use common::sentences;
 use history::{difference, steps, write};
-use plica::format::block::{BlockHeader, BlockKind, HEADER_BYTES};
+use plica::format::block::BlockKind;
 use plica::format::limits::FIRST_BLOCK_OFFSET;
-use plica::format::page::FilePage;
 use plica::{Index, Limits, MemoryScope, NewChunk, Options, Salvaged, Writer, salvage};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
-
-/// The golden indexes.
-fn golden() -> Vec<(String, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("format/golden");
-    let mut found: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
-    found.retain(|path| path.extension().is_some_and(|extension| extension == "plica"));
-    found.sort();
-    let name = |path: &Path| path.file_stem().unwrap().to_string_lossy().into_owned();
-    found.into_iter().map(|path| (name(&path), std::fs::read(&path).unwrap())).collect()
-}
 
 fn export(index: &Index) -> String {
     let mut lines = Vec::new();
@@ -47,20 +38,6 @@ fn salvaged(bytes: &[u8]) -> (Salvaged, String) {
     assert_eq!(checked.findings, [], "{report:?}");
     assert_eq!(std::fs::read(&damaged).unwrap(), bytes, "the damaged file is only read");
     (report, export(&index))
-}
-
-/// Kind and place of every block.
-fn blocks(bytes: &[u8]) -> Vec<(BlockKind, std::ops::Range<usize>)> {
-    let id = FilePage::decode(&bytes[..4096]).unwrap().file_id;
-    let (mut at, mut blocks) = (FIRST_BLOCK_OFFSET as usize, Vec::new());
-    while at < bytes.len() {
-        let header: &[u8; HEADER_BYTES] = bytes[at..].first_chunk().unwrap();
-        let header = BlockHeader::decode(header, &id, at as u64).unwrap();
-        let end = at + header.span_bytes() as usize;
-        blocks.push((header.kind, at..end));
-        at = end;
-    }
-    blocks
 }
 
 /// The texts of all chunk lines that are not empty.
@@ -117,7 +94,7 @@ fn invented(before: &str, after: &str) -> Vec<String> {
 
 #[test]
 fn a_sound_index_comes_whole() {
-    for (name, bytes) in golden() {
+    for (name, bytes) in golden_indexes() {
         let (report, lines) = salvaged(&bytes);
         assert_eq!(difference(&export_of(&bytes), &lines), None, "{name}");
         assert!(report.is_whole() && report.damage.is_empty(), "{name}: {report:?}");
@@ -126,7 +103,7 @@ fn a_sound_index_comes_whole() {
 
 #[test]
 fn an_index_without_page_and_slots_comes_whole() {
-    for (name, mut bytes) in golden() {
+    for (name, mut bytes) in golden_indexes() {
         let before = export_of(&bytes);
         bytes[..FIRST_BLOCK_OFFSET as usize].fill(0x5a);
         let (report, lines) = salvaged(&bytes);
@@ -138,7 +115,7 @@ fn an_index_without_page_and_slots_comes_whole() {
 
 #[test]
 fn without_a_commit_all_texts_come_and_nothing_is_vouched_for() {
-    for (name, mut bytes) in golden() {
+    for (name, mut bytes) in golden_indexes() {
         let before = export_of(&bytes);
         for (_, place) in blocks(&bytes).into_iter().filter(|(kind, _)| *kind == BlockKind::Commit) {
             bytes[place].fill(0);
@@ -154,7 +131,7 @@ fn without_a_commit_all_texts_come_and_nothing_is_vouched_for() {
 
 #[test]
 fn a_lost_block_costs_what_hangs_from_it_and_no_more() {
-    for (name, bytes) in golden() {
+    for (name, bytes) in golden_indexes() {
         let before = export_of(&bytes);
         let total = texts(&before).len();
         for (kind, place) in blocks(&bytes).into_iter().filter(|(kind, _)| *kind != BlockKind::Padding) {
@@ -222,7 +199,7 @@ fn what_the_lost_newest_commit_wrote_comes_and_is_marked() {
 
 #[test]
 fn a_cut_file_gives_what_is_before_the_cut() {
-    for (name, bytes) in golden() {
+    for (name, bytes) in golden_indexes() {
         let before = export_of(&bytes);
         let mut most = 0;
         for (_, place) in blocks(&bytes).into_iter().rev().step_by(3) {
@@ -249,7 +226,7 @@ fn what_is_no_index_is_refused_and_leaves_nothing() {
         assert!(matches!(error, plica::Error::NotAnIndex { .. }), "{error}");
         assert!(!new.exists());
     }
-    std::fs::write(&damaged, &golden()[0].1).unwrap();
+    std::fs::write(&damaged, &golden_indexes()[0].1).unwrap();
     std::fs::write(&new, b"mine").unwrap();
     let error = salvage(&damaged, &new, &Limits::default()).unwrap_err();
     assert!(matches!(error, plica::Error::Io { .. }), "{error}");

@@ -1,29 +1,17 @@
 //! Losses of several kinds at once, in indexes of many leaves: all that is sound comes, and all that is lost is told.
 
+#[path = "common/blocks.rs"]
+mod blocks;
 mod common;
 
+use blocks::blocks;
 use common::{Folder, sentences};
-use plica::format::block::{BlockHeader, BlockKind, HEADER_BYTES};
+use plica::format::block::BlockKind;
 use plica::format::limits::FIRST_BLOCK_OFFSET;
-use plica::format::page::FilePage;
 use plica::ingest::RecordUpdate;
 use plica::outline::{Field, Subject, Value};
 use plica::{Index, Limits, NewChunk, Options, Salvaged, Writer, salvage};
 use std::collections::BTreeMap;
-
-/// Kind and place of every block.
-fn blocks(bytes: &[u8]) -> Vec<(BlockKind, std::ops::Range<usize>)> {
-    let id = FilePage::decode(&bytes[..4096]).unwrap().file_id;
-    let (mut at, mut blocks) = (FIRST_BLOCK_OFFSET as usize, Vec::new());
-    while at < bytes.len() {
-        let header: &[u8; HEADER_BYTES] = bytes[at..].first_chunk().unwrap();
-        let header = BlockHeader::decode(header, &id, at as u64).unwrap();
-        let end = at + header.span_bytes() as usize;
-        blocks.push((header.kind, at..end));
-        at = end;
-    }
-    blocks
-}
 
 fn salvaged(bytes: &[u8]) -> (Salvaged, String) {
     let folder = Folder::new();
